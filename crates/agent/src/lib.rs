@@ -1,0 +1,1 @@
+//! The turn and step loop, permissions and the subagent seam.

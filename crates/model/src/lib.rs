@@ -1,0 +1,1 @@
+//! The model seam and the scripted model.

@@ -1,0 +1,1 @@
+//! HTTP adapters behind the model seam.

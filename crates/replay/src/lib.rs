@@ -1,0 +1,1 @@
+//! Scenario client, transcript normaliser and checker.

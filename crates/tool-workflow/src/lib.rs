@@ -1,0 +1,1 @@
+//! The workflow tool: capture, progress producer, recorder.

@@ -1,0 +1,1 @@
+//! Tool registry, execution phases, progress channel and presentation views.

@@ -1,0 +1,17 @@
+//! Ids, session events and message vocabulary that every part of weft shares.
+//!
+//! Open [`EventBody`] first: it is the durable truth of a session. [`SessionHeader`] stands before
+//! the events; [`Message`] is what a model is given, derived from them. This crate is plain data:
+//! no I/O, no clocks, no other crate of the workspace.
+
+mod content;
+mod event;
+mod ids;
+mod workflow;
+
+pub use content::{AssistantBlock, ContentBlock, Message, StopReason, ToolSpec, Usage, text_of};
+pub use event::{
+    AbortCause, Event, EventBody, HeaderReason, Origin, SessionHeader, ToolErrorRecord, TurnEnd, UnixMillis,
+};
+pub use ids::{AgentId, CallId, RunId, SessionId};
+pub use workflow::{MemberOutcome, RunStop};

@@ -1,0 +1,27 @@
+//! Outcomes of workflow runs and their members, as records and observations name them.
+
+use serde::{Deserialize, Serialize};
+
+/// How one member of a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberOutcome {
+    /// It answered.
+    Completed,
+    /// It could not answer, or not in the form asked for.
+    Failed,
+    /// The run was cancelled, died or ended before it did.
+    Cancelled,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStop {
+    /// The script returned.
+    Completed,
+    /// The run was cancelled.
+    Cancelled,
+    /// The script or its worker failed.
+    Error,
+}

@@ -1,0 +1,1 @@
+//! The workflow engine: JavaScript in a worker process.

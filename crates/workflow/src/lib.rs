@@ -1,0 +1,1 @@
+//! The workflow engine seam, its observations and their reducer.
