@@ -1,1 +1,15 @@
 //! The model seam and the scripted model.
+//!
+//! [`Model`] answers a [`ModelRequest`] with a stream of [`ModelEvent`]s; [`Models`] finds the model a
+//! session asked for. [`ModelError`] says what went wrong and whether another attempt may help; to make
+//! that attempt is the caller's business.
+//!
+//! This crate knows no HTTP and no agents.
+
+mod error;
+mod models;
+mod request;
+
+pub use error::{ModelError, ModelErrorKind};
+pub use models::{Models, ResolvedModel};
+pub use request::{AgentRole, Model, ModelEvent, ModelRequest, ModelStream, RequestOrigin};
