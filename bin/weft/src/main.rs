@@ -1,2 +1,3 @@
 //! The `weft` command.
+mod config;
 fn main() {}

@@ -1,0 +1,92 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A coding agent for your editor that shows its workflows live in the tool card.
+#[derive(Debug, Parser)]
+#[command(version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong usage,
+128 + N ended by signal N.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Runs the agent on stdin and stdout, for an editor to spawn.
+    Acp(AcpArgs),
+    /// Shows a workflow running, live, in this terminal. Needs no key and no network.
+    Demo(DemoArgs),
+    /// Replays scenarios against the real agent and compares what they leave behind.
+    Replay(ReplayArgs),
+    /// Runs one workflow script for the agent that spawned it.
+    #[command(hide = true)]
+    Worker,
+    /// Prints a generated part of the documentation.
+    #[command(hide = true)]
+    Docs(DocsArgs),
+}
+
+/// `weft acp`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  weft acp                                   what an editor spawns
+  weft acp --model deepseek/deepseek-chat    with another model than the configuration's
+  WEFT_LOG=debug weft acp 2>weft.log         with its log on stderr")]
+pub(crate) struct AcpArgs {
+    /// The model to use, `provider/model`.
+    #[arg(long, env = "WEFT_MODEL")]
+    pub(crate) model: Option<String>,
+    /// What tools may do without a question: `ask` or `full`.
+    #[arg(long, env = "WEFT_MODE")]
+    pub(crate) mode: Option<String>,
+    /// Writes every session's log, as JSON Lines, into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) export: Option<PathBuf>,
+}
+
+/// `weft demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Prints plain lines even when stdout is a terminal.
+    #[arg(long)]
+    pub(crate) plain: bool,
+}
+
+/// `weft replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  weft replay fixtures/*             compares each scenario with its transcript.jsonl and log.jsonl
+  weft replay --bless fixtures/new   writes them anew; review the difference before you commit it")]
+pub(crate) struct ReplayArgs {
+    /// Scenario folders.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) scenarios: Vec<PathBuf>,
+    /// Writes the transcripts and logs instead of comparing them. Refused where CI is set.
+    #[arg(long)]
+    pub(crate) bless: bool,
+}
+
+/// `weft docs`.
+#[derive(Debug, Args)]
+pub(crate) struct DocsArgs {
+    /// Which part.
+    #[arg(value_enum)]
+    pub(crate) part: DocsPart,
+}
+
+/// The generated parts of the documentation.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum DocsPart {
+    /// Settings, defaults and ranges.
+    Configuration,
+    /// Tools as the model sees them.
+    Tools,
+}

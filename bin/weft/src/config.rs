@@ -1,0 +1,112 @@
+//! The configuration: layers of settings, later ones win.
+//!
+//! [`settings`] is the table of everything that can be set; [`Layer`] reads one file; [`Config`] puts
+//! the layers over one another: defaults, the user's file, the project's file, environment, flags.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+mod error;
+mod layer;
+mod provider;
+pub(crate) mod settings;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use error::ConfigError;
+use layer::{Layer, Owner};
+pub(crate) use provider::{PROVIDER_KEYS, Provider, ProviderKind};
+use settings::{Kind, Setting, Value};
+
+/// What the environment and the flags set.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    /// Setting, where the value comes from, the value.
+    pub(crate) values: Vec<(&'static Setting, &'static str, String)>,
+}
+
+/// A checked configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    home: PathBuf,
+    values: BTreeMap<&'static str, Value>,
+    overrides: BTreeMap<&'static str, Value>,
+    pub(crate) providers: BTreeMap<String, Provider>,
+}
+
+impl Config {
+    /// Reads the user's file in `home` and puts the overrides over it.
+    pub(crate) fn load(home: PathBuf, given: &Overrides) -> Result<Self, ConfigError> {
+        let Layer { values, providers } = Layer::read(&home.join("config.toml"), Owner::User)?;
+        let mut overrides = BTreeMap::new();
+        for (setting, origin, text) in &given.values {
+            let value = setting.kind.parse_text(text).ok_or_else(|| ConfigError::Override {
+                origin: (*origin).to_owned(),
+                found: text.clone(),
+                expected: setting.kind.allowed(),
+            })?;
+            overrides.insert(setting.key, value);
+        }
+        Ok(Self { home, values, overrides, providers })
+    }
+
+    /// This configuration with the project's own file, `.weft/config.toml` below `cwd`, in its place.
+    pub(crate) fn for_project(&self, cwd: &Path) -> Result<Self, ConfigError> {
+        let layer = Layer::read(&cwd.join(".weft").join("config.toml"), Owner::Project)?;
+        let mut config = self.clone();
+        config.values.extend(layer.values);
+        Ok(config)
+    }
+
+    /// The folder that holds the user's file.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    fn value(&self, setting: &Setting) -> Option<&Value> {
+        self.overrides.get(setting.key).or_else(|| self.values.get(setting.key))
+    }
+
+    /// A whole number.
+    pub(crate) fn count(&self, setting: &Setting) -> u64 {
+        match (self.value(setting), &setting.kind) {
+            (Some(Value::Count(n)), _) => *n,
+            (_, Kind::Count { default, .. }) => *default,
+            _ => unreachable!("{} is not a count", setting.key),
+        }
+    }
+
+    /// A whole number as a size in memory.
+    pub(crate) fn size(&self, setting: &Setting) -> usize {
+        usize::try_from(self.count(setting)).unwrap_or(usize::MAX)
+    }
+
+    /// A duration.
+    pub(crate) fn span(&self, setting: &Setting) -> Duration {
+        match (self.value(setting), &setting.kind) {
+            (Some(Value::Span(span)), _) => *span,
+            (_, Kind::Span { default, .. }) => *default,
+            _ => unreachable!("{} is not a duration", setting.key),
+        }
+    }
+
+    /// A text or a word; `None` only where there is no default.
+    pub(crate) fn text(&self, setting: &Setting) -> Option<&str> {
+        match (self.value(setting), &setting.kind) {
+            (Some(Value::Text(text)), _) => Some(text),
+            (_, Kind::Word { default, .. }) => Some(default),
+            _ => None,
+        }
+    }
+}
+
+/// The folder of the configuration: `$WEFT_HOME`, or the platform's place for configuration.
+pub(crate) fn home() -> Result<PathBuf, ConfigError> {
+    use etcetera::BaseStrategy as _;
+    if let Some(home) = std::env::var_os("WEFT_HOME").filter(|home| !home.is_empty()) {
+        return Ok(PathBuf::from(home));
+    }
+    let base = etcetera::choose_base_strategy().map_err(|error| ConfigError::NoHome(error.to_string()))?;
+    Ok(base.config_dir().join("weft"))
+}

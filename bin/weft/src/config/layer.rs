@@ -1,0 +1,117 @@
+//! One layer of the configuration: one file, read and checked.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ConfigError, Source};
+use super::provider::{Provider, parse_providers};
+use super::settings::{Kind, SETTINGS, Setting, Value};
+
+/// Whose file it is, and so what it may set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    User,
+    /// A project's file is as trustworthy as the project: it sets no endpoints, credentials or
+    /// permissions, and nothing that holds for the whole process.
+    Project,
+}
+
+/// What a file sets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Layer {
+    pub(crate) values: BTreeMap<&'static str, Value>,
+    pub(crate) providers: BTreeMap<String, Provider>,
+}
+
+impl Layer {
+    /// Reads a file; an absent one sets nothing.
+    pub(crate) fn read(path: &Path, owner: Owner) -> Result<Self, ConfigError> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(path, &text, owner),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(ConfigError::Read { path: path.to_owned(), source }),
+        }
+    }
+
+    /// Reads the text of a file.
+    pub(crate) fn parse(path: &Path, text: &str, owner: Owner) -> Result<Self, ConfigError> {
+        let source = Source { path, text };
+        let root = DeTable::parse(text)
+            .map_err(|error| source.error(error.span().map_or(0, |span| span.start), error.message()))?;
+        let mut layer = Self::default();
+        layer.table(source, root.get_ref(), "", owner)?;
+        Ok(layer)
+    }
+
+    fn table(
+        &mut self,
+        source: Source<'_>,
+        table: &DeTable<'_>,
+        prefix: &str,
+        owner: Owner,
+    ) -> Result<(), ConfigError> {
+        for (name, value) in table {
+            let key = format!("{prefix}{}", name.get_ref());
+            let at = name.span().start;
+            if key == "providers" {
+                if owner == Owner::Project {
+                    return Err(source.error(at, refusal(&key)));
+                }
+                self.providers = parse_providers(source, value)?;
+            } else if let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) {
+                if owner == Owner::Project && !setting.project {
+                    return Err(source.error(at, refusal(&key)));
+                }
+                self.values.insert(setting.key, read_value(source, setting, value)?);
+            } else if let (true, Some(inner)) = (is_table(&key), value.get_ref().as_table()) {
+                self.table(source, inner, &format!("{key}."), owner)?;
+            } else {
+                return Err(source.error(at, unknown(&key, prefix)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn refusal(key: &str) -> String {
+    format!("{key}: a project's file may not set this; set it in your own config.toml")
+}
+
+/// Whether settings stand below this key.
+fn is_table(key: &str) -> bool {
+    SETTINGS.iter().any(|setting| setting.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
+}
+
+fn unknown(key: &str, prefix: &str) -> String {
+    let mut known: Vec<&str> = SETTINGS
+        .iter()
+        .filter_map(|setting| setting.key.strip_prefix(prefix))
+        .map(|rest| rest.split('.').next().unwrap_or(rest))
+        .collect();
+    if prefix.is_empty() {
+        known.push("providers");
+    }
+    known.dedup();
+    format!("{key}: unknown key, expected one of {}", known.join(", "))
+}
+
+fn read_value(source: Source<'_>, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Result<Value, ConfigError> {
+    let (read, found) = match value.get_ref() {
+        DeValue::String(text) => {
+            let read = if matches!(setting.kind, Kind::Count { .. }) { None } else { setting.kind.parse_text(text) };
+            (read, format!("\"{text}\""))
+        }
+        DeValue::Integer(number) => {
+            let read = u64::from_str_radix(number.as_str(), number.radix()).ok();
+            (read.and_then(|n| setting.kind.parse_count(n)), number.to_string())
+        }
+        other => (None, format!("a value of type {}", other.type_str())),
+    };
+    read.ok_or_else(|| {
+        let message = format!("{}: found {found}, expected {}", setting.key, setting.kind.allowed());
+        source.error(value.span().start, message)
+    })
+}

@@ -1,0 +1,161 @@
+//! The `[providers.NAME]` tables.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ConfigError, Source};
+
+/// One model provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Provider {
+    pub(crate) kind: ProviderKind,
+}
+
+/// How a provider is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ProviderKind {
+    /// Any endpoint that speaks chat completions.
+    OpenAiChat {
+        base_url: String,
+        api_key_env: Option<String>,
+        headers: BTreeMap<String, String>,
+        connect_timeout: Duration,
+        idle_timeout: Duration,
+    },
+    /// Scripted replies from a file.
+    Scripted { script: PathBuf },
+}
+
+/// The keys of a provider table: name, what it takes.
+pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
+    ("kind", "\"openai-chat\" (any endpoint that speaks chat completions) or \"scripted\" (replies from a file)"),
+    ("base_url", "the endpoint's URL up to and without `/chat/completions`; for `openai-chat`"),
+    ("api_key_env", "the environment variable that holds the key; for `openai-chat`, absent where none is needed"),
+    ("headers", "a table of further request headers; for `openai-chat`"),
+    ("connect_timeout", "how long connecting may take, 1s to 10m, default 30s; for `openai-chat`"),
+    ("idle_timeout", "how long the stream may be silent, 1s to 1h, default 5m; for `openai-chat`"),
+    ("script", "the file with the replies, relative to the configuration's folder; for `scripted`"),
+];
+
+const KINDS: &str = "\"openai-chat\" or \"scripted\"";
+
+/// Reads the `providers` table.
+pub(crate) fn parse_providers(
+    source: Source<'_>,
+    table: &Spanned<DeValue<'_>>,
+) -> Result<BTreeMap<String, Provider>, ConfigError> {
+    let Some(named) = table.get_ref().as_table() else {
+        return Err(source.error(table.span().start, "providers: expected tables such as [providers.deepseek]"));
+    };
+    let mut providers = BTreeMap::new();
+    for (name, value) in named {
+        let at = name.span().start;
+        let name = name.get_ref().as_ref();
+        if name.is_empty() || name.contains('/') {
+            return Err(source.error(at, format!("providers.{name}: a provider's name is not empty and has no `/`")));
+        }
+        let Some(table) = value.get_ref().as_table() else {
+            let found = value.get_ref().type_str();
+            return Err(source.error(value.span().start, format!("providers.{name}: found {found}, expected a table")));
+        };
+        let reader = Reader { source, name, table, at };
+        providers.insert(name.to_owned(), reader.provider()?);
+    }
+    Ok(providers)
+}
+
+/// One provider's table while it is read.
+struct Reader<'a, 'i> {
+    source: Source<'a>,
+    name: &'a str,
+    table: &'a DeTable<'i>,
+    at: usize,
+}
+
+impl Reader<'_, '_> {
+    fn provider(&self) -> Result<Provider, ConfigError> {
+        for key in self.table.keys() {
+            let name = key.get_ref().as_ref();
+            if !PROVIDER_KEYS.iter().any(|(known, _)| *known == name) {
+                let known = PROVIDER_KEYS.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+                let message = format!("providers.{}.{name}: unknown key, expected one of {known}", self.name);
+                return Err(self.source.error(key.span().start, message));
+            }
+        }
+        let kind = match self.text("kind")?.as_deref() {
+            Some("openai-chat") => ProviderKind::OpenAiChat {
+                base_url: self.base_url()?,
+                api_key_env: self.text("api_key_env")?,
+                headers: self.headers()?,
+                connect_timeout: self.span("connect_timeout", 30, 600)?,
+                idle_timeout: self.span("idle_timeout", 300, 3_600)?,
+            },
+            Some("scripted") => ProviderKind::Scripted { script: self.script()? },
+            Some(other) => return Err(self.bad("kind", &format!("\"{other}\""), KINDS)),
+            None => return Err(self.missing("kind", KINDS)),
+        };
+        Ok(Provider { kind })
+    }
+
+    fn base_url(&self) -> Result<String, ConfigError> {
+        let expected = "a URL that starts with http:// or https://";
+        let Some(url) = self.text("base_url")? else { return Err(self.missing("base_url", expected)) };
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(self.bad("base_url", &format!("\"{url}\""), expected));
+        }
+        Ok(url)
+    }
+
+    fn script(&self) -> Result<PathBuf, ConfigError> {
+        let Some(script) = self.text("script")? else { return Err(self.missing("script", "a file")) };
+        let folder = self.source.path.parent().map(PathBuf::from).unwrap_or_default();
+        Ok(folder.join(script))
+    }
+
+    fn headers(&self) -> Result<BTreeMap<String, String>, ConfigError> {
+        let Some(value) = self.table.get("headers") else { return Ok(BTreeMap::new()) };
+        let expected = "a table of texts";
+        let Some(table) = value.get_ref().as_table() else {
+            return Err(self.bad("headers", value.get_ref().type_str(), expected));
+        };
+        let mut headers = BTreeMap::new();
+        for (name, value) in table {
+            let Some(text) = value.get_ref().as_str() else {
+                return Err(self.bad("headers", value.get_ref().type_str(), expected));
+            };
+            headers.insert(name.get_ref().to_string(), text.to_owned());
+        }
+        Ok(headers)
+    }
+
+    fn span(&self, key: &str, default: u64, max: u64) -> Result<Duration, ConfigError> {
+        let Some(text) = self.text(key)? else { return Ok(Duration::from_secs(default)) };
+        let allowed = Duration::from_secs(1)..=Duration::from_secs(max);
+        match humantime::parse_duration(&text) {
+            Ok(span) if allowed.contains(&span) => Ok(span),
+            _ => Err(self.bad(key, &format!("\"{text}\""), &format!("a duration from \"1s\" to \"{max}s\""))),
+        }
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>, ConfigError> {
+        let Some(value) = self.table.get(key) else { return Ok(None) };
+        match value.get_ref().as_str() {
+            Some(text) if !text.trim().is_empty() => Ok(Some(text.to_owned())),
+            Some(_) => Err(self.bad(key, "an empty text", "text")),
+            None => Err(self.bad(key, value.get_ref().type_str(), "text")),
+        }
+    }
+
+    fn bad(&self, key: &str, found: &str, expected: &str) -> ConfigError {
+        let at = self.table.get(key).map_or(self.at, |value| value.span().start);
+        self.source.error(at, format!("providers.{}.{key}: found {found}, expected {expected}", self.name))
+    }
+
+    fn missing(&self, key: &str, expected: &str) -> ConfigError {
+        self.source.error(self.at, format!("providers.{}.{key} is missing, expected {expected}", self.name))
+    }
+}

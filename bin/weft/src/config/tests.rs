@@ -1,0 +1,125 @@
+use super::*;
+
+#[track_caller]
+fn refused(text: &str, expected: &str) {
+    let error = Layer::parse(Path::new("config.toml"), text, Owner::User).expect_err("must be refused");
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn defaults_hold_where_no_layer_speaks() {
+    let home = tempfile::tempdir().expect("a temp folder");
+    let config = Config::load(home.path().to_owned(), &Overrides::default()).expect("no file is fine");
+    assert_eq!(config.span(&settings::MIN_INTERVAL), Duration::from_millis(50));
+    assert_eq!(config.count(&settings::WORKFLOW_CONCURRENT), 16);
+    assert_eq!(config.text(&settings::MODE), Some("ask"));
+    assert_eq!(config.text(&settings::MODEL), None);
+}
+
+#[test]
+fn later_layers_win() {
+    let home = tempfile::tempdir().expect("a temp folder");
+    let project = home.path().join("project");
+    std::fs::create_dir_all(project.join(".weft")).expect("made");
+    std::fs::write(home.path().join("config.toml"), "model = \"a/1\"\n[agent]\nmax_steps = 7\n").expect("written");
+    std::fs::write(project.join(".weft/config.toml"), "model = \"a/2\"\n").expect("written");
+    let user = Config::load(home.path().to_owned(), &Overrides::default()).expect("sound");
+    assert_eq!(user.text(&settings::MODEL), Some("a/1"));
+    let merged = user.for_project(&project).expect("sound");
+    assert_eq!((merged.text(&settings::MODEL), merged.count(&settings::MAX_STEPS)), (Some("a/2"), 7));
+    let flags = Overrides { values: vec![(&settings::MODEL, "--model", "a/3".to_owned())] };
+    let flagged = Config::load(home.path().to_owned(), &flags).expect("sound");
+    assert_eq!(flagged.for_project(&project).expect("sound").text(&settings::MODEL), Some("a/3"));
+}
+
+#[test]
+fn g32_a_bad_interval_is_refused_with_its_place_and_range() {
+    refused(
+        "[acp.progress]\nmin_interval = \"9s\"\n",
+        "config.toml:2:16: acp.progress.min_interval: found \"9s\", expected a duration from \"0ms\" to \"5s\"",
+    );
+    refused(
+        "acp.progress.min_interval = 50\n",
+        "config.toml:1:29: acp.progress.min_interval: found 50, expected a duration from \"0ms\" to \"5s\"",
+    );
+}
+
+#[test]
+fn an_unknown_key_names_the_known_ones() {
+    refused(
+        "[acp.progress]\nmin_intervall = \"9s\"\n",
+        "config.toml:2:1: acp.progress.min_intervall: unknown key, expected one of min_interval",
+    );
+    refused(
+        "modell = \"x\"\n",
+        "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, bash, workflow, acp, providers",
+    );
+}
+
+#[test]
+fn a_value_out_of_range_or_of_another_type_names_the_range() {
+    refused(
+        "[workflow]\nmax_concurrent_agents = 0\n",
+        "config.toml:2:25: workflow.max_concurrent_agents: found 0, expected a whole number from 1 to 256",
+    );
+    refused(
+        "[agent]\nmax_steps = true\n",
+        "config.toml:2:13: agent.max_steps: found a value of type boolean, expected a whole number from 1 to 10000",
+    );
+    refused("mode = \"yolo\"\n", "config.toml:1:8: mode: found \"yolo\", expected \"ask\" or \"full\"");
+}
+
+#[test]
+fn a_bad_provider_is_refused_with_its_place() {
+    refused(
+        "[providers.x]\nkind = \"openai\"\n",
+        "config.toml:2:8: providers.x.kind: found \"openai\", expected \"openai-chat\" or \"scripted\"",
+    );
+    refused(
+        "[providers.x]\nkind = \"openai-chat\"\n",
+        "config.toml:1:12: providers.x.base_url is missing, expected a URL that starts with http:// or https://",
+    );
+    refused(
+        "[providers.x]\nkind = \"openai-chat\"\nbase_url = \"ftp://x\"\n",
+        "config.toml:3:12: providers.x.base_url: found \"ftp://x\", expected a URL that starts with http:// or https://",
+    );
+}
+
+#[test]
+fn a_project_may_not_set_endpoints_permissions_or_the_process() {
+    for (text, key) in [
+        ("[providers.x]\nkind = \"scripted\"\nscript = \"x\"\n", "providers"),
+        ("mode = \"full\"\n", "mode"),
+        ("[acp]\noutbox_bytes = 65536\n", "acp.outbox_bytes"),
+    ] {
+        let error = Layer::parse(Path::new("p.toml"), text, Owner::Project).expect_err("must be refused").to_string();
+        assert!(error.contains(&format!("{key}: a project's file may not set this")), "{error}");
+    }
+}
+
+#[test]
+fn text_that_is_no_toml_names_line_and_column() {
+    let error = Layer::parse(Path::new("config.toml"), "model = \n", Owner::User).expect_err("must be refused");
+    assert!(error.to_string().starts_with("config.toml:1:"), "{error}");
+}
+
+#[test]
+fn a_bad_flag_names_itself() {
+    let home = tempfile::tempdir().expect("a temp folder");
+    let flags = Overrides { values: vec![(&settings::MODE, "--mode", "yolo".to_owned())] };
+    let error = Config::load(home.path().to_owned(), &flags).expect_err("must be refused").to_string();
+    assert_eq!(error, "--mode: found \"yolo\", expected \"ask\" or \"full\"");
+}
+
+#[test]
+fn every_default_is_within_its_own_range_and_keys_are_unique() {
+    let mut seen = std::collections::BTreeSet::new();
+    for setting in settings::SETTINGS {
+        assert!(seen.insert(setting.key), "{} stands twice", setting.key);
+        let default = setting.kind.default_text();
+        if default != "none" {
+            let value = setting.kind.parse_text(default.trim_matches('"'));
+            assert!(value.is_some(), "{}: default {default} is out of range", setting.key);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Where the log goes: never to stdout, and to stderr only when asked.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+/// Sets up logging: with `WEFT_LOG` set, to stderr with that filter; otherwise warnings to
+/// `logs/weft.log` below `home`, a file that is only made when there is something to write.
+pub(crate) fn init(home: &Path) {
+    let plain = tracing_subscriber::fmt().with_ansi(false);
+    // A second initialisation, as in a test process, keeps the first one.
+    let _already = match std::env::var("WEFT_LOG") {
+        Ok(filter) if !filter.is_empty() => {
+            plain.with_env_filter(EnvFilter::new(filter)).with_writer(io::stderr).try_init()
+        }
+        _ => {
+            let file = LazyFile { path: home.join("logs").join("weft.log"), file: OnceLock::new() };
+            plain.with_max_level(tracing::Level::WARN).with_writer(file).try_init()
+        }
+    };
+}
+
+/// A log file that comes into being with its first line.
+struct LazyFile {
+    path: PathBuf,
+    file: OnceLock<Option<File>>,
+}
+
+impl LazyFile {
+    fn open(&self) -> Option<File> {
+        std::fs::create_dir_all(self.path.parent()?).ok()?;
+        OpenOptions::new().create(true).append(true).open(&self.path).ok()
+    }
+}
+
+impl<'a> MakeWriter<'a> for LazyFile {
+    type Writer = Box<dyn Write + 'a>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        // A log that cannot be written must not take the agent down.
+        match self.file.get_or_init(|| self.open()) {
+            Some(file) => Box::new(file),
+            None => Box::new(io::sink()),
+        }
+    }
+}
