@@ -3,5 +3,22 @@
 //! [`Session`] is the log: it numbers events, refuses those that break an [`Invariant`], hands them to
 //! its [`EventSink`] and publishes them, in order, to its observers. [`SessionUpdate`] is what they
 //! see: durable events, and between them transient [`Delta`]s of an answer that is still streaming.
+//! [`Sessions`] is the seam behind which sessions are kept.
 //!
 //! It knows nothing of agents, tools or protocols.
+
+mod clock;
+mod closing;
+mod invariant;
+mod lines;
+mod session;
+mod sink;
+mod store;
+
+pub use clock::{Clock, SystemClock};
+pub use closing::closing_events;
+pub use invariant::{Invariant, Violation};
+pub use lines::{LinesError, read_lines};
+pub use session::{AppendError, Delta, DeltaKind, LoadError, Session, SessionUpdate};
+pub use sink::{EventSink, JsonLinesSink, MemorySink, SinkError};
+pub use store::{InvariantFactory, MemorySessions, Sessions, mint_session_id};

@@ -1,0 +1,350 @@
+//! The log itself.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+
+use weft_observe::{Observers, Subscription};
+use weft_types::{Event, EventBody, SessionHeader, SessionId};
+
+use crate::invariant::Enclosure;
+use crate::lines::write_line;
+use crate::{Clock, EventSink, Invariant, SinkError, Violation};
+
+/// One session: a header and an append-only list of events.
+///
+/// It is shared as `Arc<Session>` and may be appended to from any thread. Appends and deltas are
+/// handled one at a time, each wholly, publication included; their order is that of `seq`, whatever
+/// the clock says.
+pub struct Session {
+    header: SessionHeader,
+    clock: Arc<dyn Clock>,
+    /// Serialises appends and deltas. Taken before `events`, never after.
+    writer: Mutex<Writer>,
+    /// The committed events, behind a lock of their own so that observers may read them.
+    events: Mutex<Vec<Arc<Event>>>,
+    /// The thread that is calling observers, so that it is refused rather than deadlocked.
+    publisher: Mutex<Option<ThreadId>>,
+    observers: Observers<(), SessionUpdate>,
+}
+
+struct Writer {
+    sink: Box<dyn EventSink>,
+    rules: Rules,
+}
+
+/// What an observer of a session sees.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SessionUpdate {
+    /// An event was appended.
+    Event(Arc<Event>),
+    /// A piece of a streaming answer arrived. It is never stored: the `assistant/message` that
+    /// follows holds the whole.
+    Delta(Delta),
+}
+
+/// A piece of an answer that is still streaming.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delta {
+    /// The turn.
+    pub turn: u32,
+    /// The step.
+    pub step: u32,
+    /// What it is a piece of.
+    pub kind: DeltaKind,
+    /// The piece.
+    pub text: String,
+}
+
+/// What a [`Delta`] is a piece of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeltaKind {
+    /// Text for the user.
+    Text,
+    /// Reasoning that the provider discloses.
+    Reasoning,
+}
+
+/// Why an event was not appended. The log is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// It breaks an invariant.
+    #[error("failed to append event {seq} to session {session}: {violation}")]
+    Violation {
+        /// The session.
+        session: SessionId,
+        /// The number it would have had.
+        seq: u64,
+        /// What it breaks.
+        violation: Violation,
+    },
+    /// The sink did not take it.
+    #[error("failed to append event {seq} to session {session}: {cause}")]
+    Sink {
+        /// The session.
+        session: SessionId,
+        /// The number it would have had.
+        seq: u64,
+        /// Why.
+        cause: SinkError,
+    },
+    /// It came from inside an observer of this session.
+    #[error("failed to append to session {session}: an observer of a session may not append to it")]
+    Reentrant {
+        /// The session.
+        session: SessionId,
+    },
+    /// An earlier append panicked inside a sink or an invariant, so nobody knows what they hold.
+    #[error("failed to append to session {session}: an earlier append panicked half-way")]
+    Broken {
+        /// The session.
+        session: SessionId,
+    },
+}
+
+/// The first event of a log that breaks an invariant.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to load session {session}: event {seq} is not valid: {violation}")]
+pub struct LoadError {
+    /// The session.
+    pub session: SessionId,
+    /// The event's own number.
+    pub seq: u64,
+    /// What it breaks.
+    pub violation: Violation,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("id", &self.header.id)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// An empty session. `invariants` are tested beside those that every session has.
+    pub fn create(
+        header: SessionHeader,
+        sink: Box<dyn EventSink>,
+        clock: Arc<dyn Clock>,
+        invariants: Vec<Box<dyn Invariant>>,
+    ) -> Arc<Self> {
+        Self::assemble(header, Vec::new(), sink, clock, Rules::new(invariants))
+    }
+
+    /// A session that goes on from `events`, which its sink already holds. Nothing is published.
+    ///
+    /// # Errors
+    /// Names the first event that breaks an invariant.
+    pub fn load(
+        header: SessionHeader,
+        events: Vec<Event>,
+        sink: Box<dyn EventSink>,
+        clock: Arc<dyn Clock>,
+        invariants: Vec<Box<dyn Invariant>>,
+    ) -> Result<Arc<Self>, LoadError> {
+        let mut rules = Rules::new(invariants);
+        for event in &events {
+            rules.check(event).map_err(|violation| LoadError {
+                session: header.id.clone(),
+                seq: event.seq,
+                violation,
+            })?;
+            rules.commit(event);
+        }
+        let events = events.into_iter().map(Arc::new).collect();
+        Ok(Self::assemble(header, events, sink, clock, rules))
+    }
+
+    fn assemble(
+        header: SessionHeader,
+        events: Vec<Arc<Event>>,
+        sink: Box<dyn EventSink>,
+        clock: Arc<dyn Clock>,
+        rules: Rules,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            header,
+            clock,
+            writer: Mutex::new(Writer { sink, rules }),
+            events: Mutex::new(events),
+            publisher: Mutex::new(None),
+            observers: Observers::new("session"),
+        })
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &SessionId {
+        &self.header.id
+    }
+
+    /// What stands before the events.
+    pub fn header(&self) -> &SessionHeader {
+        &self.header
+    }
+
+    /// Appends an event: checks it, hands it to the sink, commits and publishes it, then returns.
+    ///
+    /// Another thread's append waits for its turn.
+    ///
+    /// # Errors
+    /// A refused event changes nothing: the next one has its number.
+    pub fn append(&self, body: EventBody) -> Result<Arc<Event>, AppendError> {
+        let mut writer = self.enter().map_err(|error| self.refusal(&error))?;
+        let event = Event {
+            seq: self.len(),
+            time: self.clock.now(),
+            body,
+        };
+        let (session, seq) = (|| self.header.id.clone(), event.seq);
+        writer.rules.check(&event).map_err(|violation| AppendError::Violation {
+            session: session(),
+            seq,
+            violation,
+        })?;
+        writer.sink.append(&event).map_err(|cause| AppendError::Sink {
+            session: session(),
+            seq,
+            cause,
+        })?;
+        writer.rules.commit(&event);
+        let event = Arc::new(event);
+        self.committed().push(Arc::clone(&event));
+        self.publish(&writer, &SessionUpdate::Event(Arc::clone(&event)));
+        Ok(event)
+    }
+
+    /// Publishes a piece of a streaming answer, in order with the events. It is not stored.
+    ///
+    /// From inside an observer of this session it is dropped with a warning.
+    pub fn delta(&self, delta: Delta) {
+        match self.enter() {
+            Ok(writer) => self.publish(&writer, &SessionUpdate::Delta(delta)),
+            Err(error) => tracing::warn!(session = %self.id(), ?error, "a delta was dropped"),
+        }
+    }
+
+    /// How many events there are.
+    pub fn len(&self) -> u64 {
+        self.committed().len() as u64
+    }
+
+    /// Whether there are no events.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All events, in order of `seq`.
+    pub fn events(&self) -> Vec<Arc<Event>> {
+        self.committed().clone()
+    }
+
+    /// The events from number `seq` on.
+    pub fn events_from(&self, seq: u64) -> Vec<Arc<Event>> {
+        let events = self.committed();
+        let start = usize::try_from(seq).unwrap_or(usize::MAX).min(events.len());
+        events[start..].to_vec()
+    }
+
+    /// Has `observer` called with every later update, on the thread that appends, until the
+    /// subscription is dropped. It may read the session, not append to it.
+    pub fn observe(&self, observer: impl Fn(&SessionUpdate) + Send + Sync + 'static) -> Subscription {
+        self.observers.subscribe(None, observer)
+    }
+
+    /// Resolves when every event appended so far would survive the death of the process; at once if
+    /// the sink keeps nothing.
+    ///
+    /// # Errors
+    /// The sink's own, or it is asked for from inside an observer.
+    pub async fn durable(&self) -> Result<(), SinkError> {
+        let flushed = match self.enter() {
+            Ok(mut writer) => writer.sink.flush(),
+            Err(error) => {
+                let attempt = format!("wait until session {} is durable", self.id());
+                return Err(SinkError::new(attempt, self.refusal(&error)));
+            }
+        };
+        flushed.await
+    }
+
+    /// Writes the session as JSON Lines: the header, then an event per line.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn export(&self, mut out: impl Write) -> io::Result<()> {
+        write_line(&mut out, &self.header)?;
+        for event in self.events() {
+            write_line(&mut out, &*event)?;
+        }
+        out.flush()
+    }
+
+    fn enter(&self) -> Result<MutexGuard<'_, Writer>, EnterError> {
+        // Only this thread can have put its own id there, so the answer cannot change meanwhile.
+        if *lock(&self.publisher) == Some(std::thread::current().id()) {
+            return Err(EnterError::Reentrant);
+        }
+        self.writer.lock().map_err(|_poisoned| EnterError::Broken)
+    }
+
+    fn refusal(&self, error: &EnterError) -> AppendError {
+        let session = self.header.id.clone();
+        match error {
+            EnterError::Reentrant => AppendError::Reentrant { session },
+            EnterError::Broken => AppendError::Broken { session },
+        }
+    }
+
+    fn publish(&self, _in_order: &MutexGuard<'_, Writer>, update: &SessionUpdate) {
+        *lock(&self.publisher) = Some(std::thread::current().id());
+        // Observers are contained, so that this line is always followed by the next.
+        self.observers.emit(None, update);
+        *lock(&self.publisher) = None;
+    }
+
+    fn committed(&self) -> MutexGuard<'_, Vec<Arc<Event>>> {
+        lock(&self.events)
+    }
+}
+
+#[derive(Debug)]
+enum EnterError {
+    Reentrant,
+    Broken,
+}
+
+/// The session's own invariants, then the plugged-in ones.
+struct Rules {
+    enclosure: Enclosure,
+    plugged: Vec<Box<dyn Invariant>>,
+}
+
+impl Rules {
+    fn new(plugged: Vec<Box<dyn Invariant>>) -> Self {
+        Self {
+            enclosure: Enclosure::default(),
+            plugged,
+        }
+    }
+
+    fn check(&self, next: &Event) -> Result<(), Violation> {
+        self.enclosure.check(next)?;
+        self.plugged.iter().try_for_each(|invariant| invariant.check(next))
+    }
+
+    fn commit(&mut self, event: &Event) {
+        self.enclosure.commit(event);
+        for invariant in &mut self.plugged {
+            invariant.commit(event);
+        }
+    }
+}
+
+/// For locks around values that are only ever replaced or pushed to whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
