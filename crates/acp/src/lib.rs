@@ -1,1 +1,7 @@
-//! The ACP bridge.
+//! The ACP bridge: the only crate that knows the Agent Client Protocol.
+
+mod extension;
+mod settings;
+
+pub use extension::{ExtensionError, ExtensionMethods, ExtensionNameError};
+pub use settings::{CloseGrace, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, SettingError};
