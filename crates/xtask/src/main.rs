@@ -1,2 +1,46 @@
-//! The project's chores.
-fn main() {}
+//! The project's chores: `cargo xtask test` runs every test and gate, `cargo xtask gates` only those
+//! that read the tree, and each gate runs alone by its own name.
+//!
+//! [`gates::Gate`] is the list to open first: its order is the order in which they run.
+
+#![expect(clippy::print_stdout, reason = "what a chore reports is its output")]
+
+mod command;
+mod gates;
+mod report;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::gates::Gate;
+use crate::workspace::Workspace;
+
+/// The project's chores.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every gate and every test of the project, and stop at the first that fails.
+    Test,
+    /// Run the gates that only read the tree: all but the tests.
+    Gates,
+    #[command(flatten)]
+    One(Gate),
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments = Arguments::parse();
+    let workspace = Workspace::open()?;
+    Ok(match arguments.task {
+        Task::Test => report::run(&workspace, Gate::all()),
+        Task::Gates => report::run(&workspace, &Gate::STATIC),
+        Task::One(gate) => report::run(&workspace, &[gate]),
+    })
+}

@@ -1,0 +1,70 @@
+//! Starting other programs, `cargo` above all.
+
+use std::ffi::OsStr;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+/// A command that is run to its end, its output shown or captured.
+#[expect(clippy::disallowed_methods, reason = "the chores start their programs here only")]
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    // Cargo describes xtask's own package to us in these. Build scripts watch some of them, so that
+    // passing them on would rebuild crates that a plain `cargo build` has built already.
+    for (key, _) in std::env::vars_os() {
+        let key_text = key.to_string_lossy();
+        if key_text.starts_with("CARGO_PKG_") || key_text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&key);
+        }
+    }
+    command
+}
+
+/// The cargo that runs us, with the given arguments.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let mut command = program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments);
+    command
+}
+
+/// Shows the command line and runs it with our own input and output.
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
+    let line = command_line(command);
+    println!("$ {line}");
+    let status = command.status().with_context(|| format!("failed to start `{line}`"))?;
+    if !status.success() {
+        bail!("`{line}` ended with {status}");
+    }
+    Ok(())
+}
+
+/// Runs the command and returns what it wrote to its standard output.
+pub(crate) fn capture(command: &mut Command) -> anyhow::Result<String> {
+    let line = command_line(command);
+    let output = command.output().with_context(|| format!("failed to start `{line}`"))?;
+    if !output.status.success() {
+        let reason = String::from_utf8_lossy(&output.stderr);
+        bail!("`{line}` ended with {}: {}", output.status, reason.trim());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("`{line}` wrote text that is not UTF-8"))
+}
+
+/// The command as a person would type it.
+fn command_line(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(command.get_program()).to_string_lossy();
+    let mut line = String::new();
+    for (key, value) in command.get_envs() {
+        if let Some(value) = value {
+            line += &format!("{}={:?} ", key.to_string_lossy(), value.to_string_lossy());
+        }
+    }
+    line += &name;
+    for argument in command.get_args() {
+        let argument = argument.to_string_lossy();
+        line += if argument.contains(' ') { " '" } else { " " };
+        line += &argument;
+        line += if argument.contains(' ') { "'" } else { "" };
+    }
+    line
+}

@@ -1,0 +1,164 @@
+//! The gates: what each is called, in which order they run, and what each runs.
+
+mod dependencies;
+mod file_size;
+mod graph;
+mod hygiene;
+mod spec_ids;
+
+use std::fmt::Display;
+
+use anyhow::bail;
+use clap::Subcommand;
+
+use crate::command::{cargo, program, run};
+use crate::workspace::Workspace;
+
+/// How a gate that did not fail ended.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// All it looks at is in order.
+    Passed,
+    /// It could not look, for the reason given; on CI that is a failure.
+    Skipped(String),
+}
+
+/// One check of the whole project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub(crate) enum Gate {
+    /// Check that rustfmt has nothing to change.
+    Fmt,
+    /// Check tracked files for unfinished code, machine paths, tabs and missing final newlines.
+    Hygiene,
+    /// Check that no source file has grown too long.
+    FileSize,
+    /// Check which crate depends on which, and the architecture document's word on it.
+    Graph,
+    /// Check that every acceptance item has a test named after it.
+    SpecIds,
+    /// Check all targets with clippy, warnings denied.
+    Clippy,
+    /// Build the documentation, warnings and broken links denied.
+    Doc,
+    /// Check for unused dependencies, and licences and sources of all of them.
+    Deps,
+    /// Build every program and library of the workspace.
+    Build,
+    /// Run every unit and integration test.
+    UnitTests,
+    /// Run the examples in the documentation.
+    DocTests,
+    /// Check the progress channel under explored thread schedules.
+    Shuttle,
+    /// Replay the scenarios in fixtures/ against the built program.
+    Replay,
+}
+
+impl Gate {
+    /// The gates that only read the tree, cheapest first.
+    pub(crate) const STATIC: [Self; 8] = [
+        Self::Fmt,
+        Self::Hygiene,
+        Self::FileSize,
+        Self::Graph,
+        Self::SpecIds,
+        Self::Clippy,
+        Self::Doc,
+        Self::Deps,
+    ];
+
+    /// Every gate, in the order in which they run.
+    pub(crate) fn all() -> &'static [Self] {
+        use Gate::{Build, DocTests, Replay, Shuttle, UnitTests};
+        const ALL: [Gate; 13] = {
+            let [fmt, hygiene, file_size, graph, spec_ids, clippy, doc, deps] = Gate::STATIC;
+            [
+                fmt, hygiene, file_size, graph, spec_ids, clippy, doc, deps, Build, UnitTests, DocTests, Shuttle,
+                Replay,
+            ]
+        };
+        &ALL
+    }
+
+    /// What it is called on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fmt => "fmt",
+            Self::Hygiene => "hygiene",
+            Self::FileSize => "file-size",
+            Self::Graph => "graph",
+            Self::SpecIds => "spec-ids",
+            Self::Clippy => "clippy",
+            Self::Doc => "doc",
+            Self::Deps => "deps",
+            Self::Build => "build",
+            Self::UnitTests => "unit-tests",
+            Self::DocTests => "doc-tests",
+            Self::Shuttle => "shuttle",
+            Self::Replay => "replay",
+        }
+    }
+
+    /// Runs it.
+    pub(crate) fn run(self, workspace: &Workspace) -> anyhow::Result<Outcome> {
+        match self {
+            Self::Fmt => run(&mut cargo(&["fmt", "--all", "--check"]))?,
+            Self::Hygiene => hygiene::check(workspace)?,
+            Self::FileSize => file_size::check(workspace)?,
+            Self::Graph => graph::check(workspace)?,
+            Self::SpecIds => spec_ids::check(workspace)?,
+            Self::Clippy => {
+                let arguments = ["clippy", "--locked", "--workspace", "--all-targets", "--all-features"];
+                run(cargo(&arguments).args(["--", "-D", "warnings"]))?;
+            }
+            Self::Doc => {
+                let mut doc = cargo(&[
+                    "doc",
+                    "--locked",
+                    "--no-deps",
+                    "--workspace",
+                    "--document-private-items",
+                ]);
+                run(doc.env("RUSTDOCFLAGS", "-D warnings"))?;
+            }
+            Self::Deps => return dependencies::check(workspace),
+            Self::Build => run(&mut cargo(&["build", "--locked", "--workspace"]))?,
+            Self::UnitTests => run(&mut cargo(&["test", "--locked", "--workspace", "--all-targets"]))?,
+            Self::DocTests => run(&mut cargo(&["test", "--locked", "--workspace", "--doc"]))?,
+            Self::Shuttle => {
+                let test = ["test", "--locked", "-p", "weft-tools", "--features", "shuttle"];
+                run(cargo(&test).args(["--test", "progress_model"]))?;
+            }
+            Self::Replay => run(program(workspace.built("weft"))
+                .arg("replay")
+                .arg(workspace.root.join("fixtures")))?,
+        }
+        Ok(Outcome::Passed)
+    }
+}
+
+/// Fails with one line for each finding, or passes when there is none.
+fn none_found(what: &str, findings: &[impl Display]) -> anyhow::Result<()> {
+    for finding in findings {
+        println!("{finding}");
+    }
+    if !findings.is_empty() {
+        bail!("{} {what}", findings.len());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Subcommand;
+
+    use super::*;
+
+    #[test]
+    fn g34_every_gate_is_a_command_and_part_of_the_whole_run() {
+        let command = Gate::augment_subcommands(clap::Command::new("gates"));
+        let commands: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let names: Vec<&str> = Gate::all().iter().map(|gate| gate.name()).collect();
+        assert_eq!(names, commands);
+    }
+}

@@ -1,0 +1,129 @@
+//! The documents' word on the code: the drawn graph, and the paths they name.
+//!
+//! `docs/architecture.md` has one fenced block with the info string `graph`, a line for each crate:
+//! `acp -> agent, tools, types`. Crates are called by their folder, the binary `weft`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::Graph;
+use crate::workspace::Workspace;
+
+const ARCHITECTURE: &str = "docs/architecture.md";
+
+/// Where the documents and the code differ.
+pub(super) fn differences(workspace: &Workspace, graph: &Graph) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut drawn = None;
+    for file in workspace.files()?.into_iter().filter(|file| is_document(file)) {
+        let text = workspace.text(&file)?.unwrap_or_default();
+        let missing = paths(&text).filter(|path| !workspace.root.join(path).exists());
+        found.extend(missing.map(|path| format!("{} names {path}, which does not exist", file.display())));
+        if file == Path::new(ARCHITECTURE) {
+            drawn = graph_block(&text);
+        }
+    }
+    let real = edges(graph);
+    if drawn.as_ref() != Some(&real) {
+        let what = if drawn.is_some() {
+            "draws another graph"
+        } else {
+            "has no fenced block `graph`"
+        };
+        found.push(format!("{ARCHITECTURE} {what}; the crates are\n{}", render(&real)));
+    }
+    Ok(found)
+}
+
+/// The documents that are kept true: the README and what is in `docs/`, but not the history.
+fn is_document(file: &Path) -> bool {
+    let markdown = file.extension().is_some_and(|extension| extension == "md");
+    markdown && (file.starts_with("docs") || file == Path::new("README.md"))
+}
+
+type Edges = BTreeMap<String, BTreeSet<String>>;
+
+/// The edges between members of the workspace, by short name; chores and tests are left out.
+fn edges(graph: &Graph) -> Edges {
+    let drawn = |name: &&str| graph.members.contains(*name) && !["weft-xtask", "weft-tests"].contains(name);
+    let members = graph.members.iter().map(String::as_str).filter(drawn);
+    members
+        .map(|name| (short(name), graph.direct(name).filter(drawn).map(short).collect()))
+        .collect()
+}
+
+fn short(package: &str) -> String {
+    package.strip_prefix("weft-").unwrap_or(package).to_owned()
+}
+
+fn render(edges: &Edges) -> String {
+    let line = |(name, to): (&String, &BTreeSet<String>)| {
+        let to: Vec<&str> = to.iter().map(String::as_str).collect();
+        format!("{name} -> {}", to.join(", ")).trim_end().to_owned()
+    };
+    edges.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The graph a document draws; lines that are no edges make it another graph.
+fn graph_block(text: &str) -> Option<Edges> {
+    let block = text.split_once("```graph\n")?.1.split_once("\n```")?.0;
+    let lines = block.lines().filter(|line| !line.trim().is_empty());
+    Some(
+        lines
+            .map(|line| {
+                let (from, to) = line.split_once("->").unwrap_or((line, ""));
+                let to = to.split(',').map(str::trim).filter(|name| !name.is_empty());
+                (from.trim().to_owned(), to.map(str::to_owned).collect())
+            })
+            .collect(),
+    )
+}
+
+/// What stands in backticks and looks like a path of this repository.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    let spans = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    spans.filter(|span| looks_like_a_path(span))
+}
+
+fn looks_like_a_path(span: &str) -> bool {
+    let plain = span.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+    let path = PathBuf::from(span);
+    let first = path.iter().next().and_then(|part| part.to_str()).unwrap_or_default();
+    let in_repository = ["crates", "bin", "tests", "fixtures", "docs", ".ci", ".cargo"].contains(&first);
+    let file_of_root = path.iter().count() == 1
+        && path
+            .extension()
+            .is_some_and(|extension| extension == "md" || extension == "toml" || extension == "lock")
+        && first.starts_with(|c: char| c.is_ascii_uppercase());
+    plain && ((in_repository && span.contains('/')) || file_of_root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_block_is_read_as_it_is_rendered() {
+        let graph = Graph::of(&[
+            ("weft", &["weft-acp", "clap"]),
+            ("weft-acp", &["weft-types", "weft-agent"]),
+            ("weft-agent", &["weft-types"]),
+            ("weft-types", &["serde"]),
+            ("weft-xtask", &[]),
+        ]);
+        let edges = edges(&graph);
+        let text = render(&edges);
+        assert_eq!(text, "acp -> agent, types\nagent -> types\ntypes ->\nweft -> acp");
+        assert_eq!(graph_block(&format!("# A\n\n```graph\n{text}\n```\n")), Some(edges));
+        assert_eq!(graph_block("# A\n"), None);
+    }
+
+    #[test]
+    fn paths_are_told_from_methods_and_types() {
+        let text = "`crates/acp/src/lib.rs`, `session/update`, `Cargo.toml`, `config.toml`, `crates/<name>`, `docs/`\n";
+        assert_eq!(
+            paths(text).collect::<Vec<_>>(),
+            ["crates/acp/src/lib.rs", "Cargo.toml", "docs/"]
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Where the workspace is and which files belong to it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use crate::command::{capture, cargo, program};
+
+/// The workspace as cargo and git see it.
+pub(crate) struct Workspace {
+    /// The folder of the root manifest.
+    pub(crate) root: PathBuf,
+    /// Where cargo builds.
+    pub(crate) target: PathBuf,
+}
+
+impl Workspace {
+    /// Asks cargo for the workspace of the current folder.
+    pub(crate) fn open() -> anyhow::Result<Self> {
+        #[derive(Deserialize)]
+        struct Metadata {
+            workspace_root: PathBuf,
+            target_directory: PathBuf,
+        }
+        let text = capture(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?;
+        let metadata: Metadata = serde_json::from_str(&text).context("failed to read the output of cargo metadata")?;
+        Ok(Self {
+            root: metadata.workspace_root,
+            target: metadata.target_directory,
+        })
+    }
+
+    /// The files git tracks, and the new ones it does not ignore, relative to the root and sorted.
+    pub(crate) fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let mut git = program("git");
+        git.current_dir(&self.root);
+        git.args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--deduplicate",
+        ]);
+        let listed = capture(&mut git)?;
+        let mut files: Vec<PathBuf> = listed.split_terminator('\0').map(PathBuf::from).collect();
+        // A deleted file that is still in the index has nothing to check.
+        files.retain(|file| self.root.join(file).is_file());
+        files.sort();
+        Ok(files)
+    }
+
+    /// The text of a file of the workspace, or `None` if it is not UTF-8.
+    pub(crate) fn text(&self, file: &Path) -> anyhow::Result<Option<String>> {
+        let path = self.root.join(file);
+        let bytes = std::fs::read(&path).with_context(|| format!("failed to read {}", path.display()))?;
+        Ok(String::from_utf8(bytes).ok())
+    }
+
+    /// Every Rust source with its text.
+    pub(crate) fn sources(&self) -> anyhow::Result<Vec<(PathBuf, String)>> {
+        let mut sources = Vec::new();
+        for file in self.files()? {
+            if file.extension().is_some_and(|extension| extension == "rs")
+                && let Some(text) = self.text(&file)?
+            {
+                sources.push((file, text));
+            }
+        }
+        Ok(sources)
+    }
+
+    /// Where a program that cargo builds in the development profile is found.
+    pub(crate) fn built(&self, name: &str) -> PathBuf {
+        self.target
+            .join("debug")
+            .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    }
+}
