@@ -14,6 +14,7 @@ pub struct ModelError {
     kind: ModelErrorKind,
     message: String,
     retry_after: Option<Duration>,
+    retryable: bool,
 }
 
 impl ModelError {
@@ -49,9 +50,10 @@ impl ModelError {
         self.retry_after
     }
 
-    /// Whether sending the same request again may succeed; see [`ModelErrorKind::is_retryable`].
+    /// Whether sending the same request again may succeed: what the endpoint said, or else what is
+    /// usual for the kind ([`ModelErrorKind::is_retryable`]).
     pub fn is_retryable(&self) -> bool {
-        self.kind.is_retryable()
+        self.retryable
     }
 }
 

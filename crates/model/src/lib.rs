@@ -11,5 +11,5 @@ mod models;
 mod request;
 
 pub use error::{ModelError, ModelErrorKind};
-pub use models::{Models, ResolvedModel};
+pub use models::{ModelTable, Models, ResolvedModel};
 pub use request::{AgentRole, Model, ModelEvent, ModelRequest, ModelStream, RequestOrigin};
