@@ -24,7 +24,15 @@ impl ModelError {
             kind,
             message: message.into(),
             retry_after: None,
+            retryable: kind.is_retryable(),
         }
+    }
+
+    /// The same error with the endpoint's own word on whether another attempt may help.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.retryable = retryable;
+        self
     }
 
     /// The same error with the wait that the endpoint asked for.
