@@ -1,1 +1,15 @@
-//! Scenario client, transcript normaliser and checker.
+//! Drives a real agent over its wire, writes down what was said, and judges it.
+//!
+//! [`WireClient`] starts an agent, speaks JSON-RPC lines with it and records every line of both
+//! directions as [`Row`]s.
+//!
+//! The crate knows JSON lines, processes and files. Of agents, models, tools and workflows it knows
+//! nothing; of the Agent Client Protocol it knows what a client must.
+
+mod transcript;
+mod wire;
+
+pub use transcript::{Direction, Exit, Row};
+pub use wire::{
+    Finished, Message, PermissionAnswer, RequestId, Response, RpcError, WireClient, WireCommand, WireError, WireLimits,
+};
