@@ -1,1 +1,34 @@
-//! The workflow engine seam, its observations and their reducer.
+//! The workflow engine seam, its observations and the reducer from observations to live snapshots.
+//!
+//! Open [`WorkflowEngine`] first: it starts a script and hands back a [`WorkflowRun`]. What a run does
+//! is told to everybody as [`WorkflowObservation`]s; what it needs of the world comes in through
+//! [`Members`]. [`Snapshot`] folds the observations of one run into what a live card shows, and
+//! [`Capture`] is the listener that picks one run out of all, even if the engine emitted everything
+//! before it told the run's id.
+//!
+//! This crate knows no tools, no protocol and no script language.
+
+mod capture;
+mod check;
+mod display;
+mod engine;
+mod member;
+mod meta;
+mod observation;
+mod seqs;
+mod snapshot;
+#[cfg(any(test, feature = "test-engine"))]
+mod test_engine;
+
+pub use capture::{Capture, Captured, MemberEvent};
+pub use check::{ObservationChecker, ObservationViolation};
+pub use display::{DisplayLimits, DisplayLimitsError, cut_for_display};
+pub use engine::{
+    CANCELLED_PREFIX, Disposal, RunResult, StartError, StartErrorCode, StartRequest, WorkflowEngine, WorkflowRun,
+};
+pub use member::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
+pub use meta::{MetaError, PhaseMeta, WorkflowMeta};
+pub use observation::{ObservationKind, RunInfo, WorkflowObservation, WorkflowObservers};
+pub use snapshot::Snapshot;
+#[cfg(any(test, feature = "test-engine"))]
+pub use test_engine::{TestDisposal, TestEngine, TestRun};
