@@ -225,7 +225,7 @@ impl WireClient {
                 Err(_) => break,
             }
         }
-        let (exit, survivors) = self.process.wait(end.saturating_duration_since(Instant::now())).await?;
+        let (exit, survivors) = self.process.wait(end, self.limits.exit).await?;
         self.rows.push(Row::Exit { exit });
         Ok(Finished {
             exit,
@@ -394,3 +394,6 @@ fn received_call(row: &Row) -> Option<(&str, &Value)> {
         _ => None,
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{WireCommand, WireError};
 use crate::Exit;
@@ -72,11 +72,11 @@ impl Process {
         String::from_utf8_lossy(tail.make_contiguous()).into_owned()
     }
 
-    /// Waits for the exit, at most for `grace`, and kills the group after that.
+    /// Waits for the exit until `end`, which is `grace` after the agent was asked, and then kills the group.
     ///
     /// The flag tells whether others of its group were still there when it had ended; they are killed.
-    pub(super) async fn wait(&mut self, grace: Duration) -> Result<(Exit, bool), WireError> {
-        let Ok(status) = timeout(grace, self.child.wait()).await else {
+    pub(super) async fn wait(&mut self, end: Instant, grace: Duration) -> Result<(Exit, bool), WireError> {
+        let Ok(status) = timeout_at(end, self.child.wait()).await else {
             self.kill_group();
             return Err(WireError::DidNotExit { grace });
         };
