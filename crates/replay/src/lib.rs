@@ -6,9 +6,13 @@
 //! The crate knows JSON lines, processes and files. Of agents, models, tools and workflows it knows
 //! nothing; of the Agent Client Protocol it knows what a client must.
 
+mod card;
+mod check;
 mod transcript;
 mod wire;
 
+pub use card::{Card, cards};
+pub use check::{Rule, Violation, t_check};
 pub use transcript::{Direction, Exit, Row};
 pub use wire::{
     Finished, Message, PermissionAnswer, RequestId, Response, RpcError, WireClient, WireCommand, WireError, WireLimits,

@@ -198,7 +198,7 @@ impl WireClient {
     pub async fn cancel(&mut self, session: &str) -> Result<(), WireError> {
         self.notify("session/cancel", json!({"sessionId": session})).await?;
         for id in self.permissions.release(session) {
-            self.answer(&id, permission::cancelled()).await?;
+            self.answer(&id, "result", permission::cancelled()).await?;
         }
         Ok(())
     }
@@ -287,14 +287,13 @@ impl WireClient {
             }),
             (Some(id), Some("session/request_permission")) => {
                 if let Some(result) = self.permissions.answer(id, params)? {
-                    self.answer(id, result).await?;
+                    self.answer(id, "result", result).await?;
                 }
                 Ok(Message::Permission { session })
             }
             (Some(id), Some(method)) => {
                 let error = json!({"code": -32601, "message": format!("this client has no {method}")});
-                let line = json!({"jsonrpc": "2.0", "id": id, "error": error});
-                self.write("an error response", line).await?;
+                self.answer(id, "error", error).await?;
                 Ok(Message::Other(value))
             }
             (Some(id), None) => Ok(self.keep_response(id, &value)),
@@ -316,9 +315,13 @@ impl WireClient {
         Message::Response(id)
     }
 
-    async fn answer(&mut self, id: &Value, result: Value) -> Result<(), WireError> {
-        self.write("a response", json!({"jsonrpc": "2.0", "id": id, "result": result}))
-            .await
+    /// Answers a request of the agent. One that no longer listens goes without its answer.
+    async fn answer(&mut self, id: &Value, member: &str, value: Value) -> Result<(), WireError> {
+        let line = json!({"jsonrpc": "2.0", "id": id, member: value});
+        match self.write("a response", line).await {
+            Err(WireError::InputClosed { .. } | WireError::Write { .. }) => Ok(()),
+            outcome => outcome,
+        }
     }
 
     async fn write(&mut self, what: &str, line: Value) -> Result<(), WireError> {
@@ -395,5 +398,6 @@ fn received_call(row: &Row) -> Option<(&str, &Value)> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

@@ -37,7 +37,7 @@ fn question(id: u64, session: &str) -> Value {
         "params": {"sessionId": session, "options": options}})
 }
 
-fn result(id: u64, result: Value) -> Value {
+fn result(id: u64, result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
@@ -59,8 +59,8 @@ fn sent(client: &WireClient) -> Vec<&Value> {
 async fn responses_are_matched_by_id_and_not_by_order() {
     let script = format!(
         "read a; read b\n{}{}",
-        say(&result(1, json!("b"))),
-        say(&result(0, json!("a")))
+        say(&result(1, &json!("b"))),
+        say(&result(0, &json!("a")))
     );
     let mut client = start(&script);
     let a = client.send("first", json!({})).await.unwrap();
@@ -87,7 +87,7 @@ async fn rows_hold_both_directions_in_the_order_of_writing_and_looking() {
     let script = format!(
         "{}read a; {}cat",
         say(&update("s", "early")),
-        say(&result(0, json!(null)))
+        say(&result(0, &json!(null)))
     );
     let mut client = start(&script);
     client.request("ping", json!({})).await.unwrap();
@@ -147,8 +147,8 @@ async fn permission_questions_take_their_answers_from_the_queue_and_are_cancelle
     );
     client.next().await.unwrap();
     let expected = [
-        result(7, json!({"outcome": {"outcome": "selected", "optionId": "no"}})),
-        result(8, json!({"outcome": {"outcome": "cancelled"}})),
+        result(7, &json!({"outcome": {"outcome": "selected", "optionId": "no"}})),
+        result(8, &json!({"outcome": {"outcome": "cancelled"}})),
     ];
     assert_eq!(sent(&client), expected.iter().collect::<Vec<_>>());
 }
@@ -176,17 +176,24 @@ async fn a_held_question_is_cancelled_with_its_own_session_only() {
     let sent = sent(&client);
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[0]["method"], "session/cancel");
-    assert_eq!(*sent[1], result(2, json!({"outcome": {"outcome": "cancelled"}})));
+    assert_eq!(*sent[1], result(2, &json!({"outcome": {"outcome": "cancelled"}})));
 }
 
 #[tokio::test]
 async fn an_unknown_request_is_answered_with_method_not_found() {
-    let mut client = start(&say(
-        &json!({"jsonrpc": "2.0", "id": "x", "method": "fs/read_text_file", "params": {}}),
-    ));
+    let request = json!({"jsonrpc": "2.0", "id": "x", "method": "fs/read_text_file", "params": {}});
+    let mut client = start(&(say(&request) + "cat >/dev/null"));
     client.next().await.unwrap();
     assert_eq!(sent(&client)[0]["error"]["code"], -32601);
     assert_eq!(sent(&client)[0]["id"], "x");
+}
+
+#[tokio::test]
+async fn a_question_asked_after_the_end_of_the_input_stays_unanswered() {
+    let mut client = start(&format!("cat >/dev/null; {}", say(&question(1, "s"))));
+    client.answer_permissions([PermissionAnswer::AllowOnce]);
+    assert_eq!(client.finish().await.unwrap().exit, Exit::Code(0));
+    assert!(sent(&client).is_empty());
 }
 
 #[tokio::test]
