@@ -1,7 +1,8 @@
 //! The model seam and the scripted model.
 //!
 //! [`Model`] answers a [`ModelRequest`] with a stream of [`ModelEvent`]s; [`Models`] finds the model a
-//! session asked for. [`ModelError`] says what went wrong and whether another attempt may help; to make
+//! session asked for, and [`ModelTable`] is the usual one. [`ScriptedModel`] answers from a file.
+//! [`ModelError`] says what went wrong and whether another attempt may help; to make
 //! that attempt is the caller's business.
 //!
 //! This crate knows no HTTP and no agents.
@@ -9,7 +10,9 @@
 mod error;
 mod models;
 mod request;
+mod scripted;
 
 pub use error::{ModelError, ModelErrorKind};
 pub use models::{ModelTable, Models, ResolvedModel};
 pub use request::{AgentRole, Model, ModelEvent, ModelRequest, ModelStream, RequestOrigin};
+pub use scripted::{ScriptError, ScriptReport, ScriptedModel};

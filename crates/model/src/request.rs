@@ -52,6 +52,16 @@ pub struct RequestOrigin {
     pub step: u32,
 }
 
+impl RequestOrigin {
+    /// An id for a tool call that came without one; `number` counts the calls of the answer from 1.
+    ///
+    /// The same for the same place in a session, so that logs are reproducible, and unlike the ids of
+    /// every other place.
+    pub fn mint_call_id(&self, number: usize) -> CallId {
+        CallId::new(format!("call_t{}s{}n{number}", self.turn, self.step))
+    }
+}
+
 /// What an agent is to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AgentRole {
