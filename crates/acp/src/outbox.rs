@@ -1,0 +1,177 @@
+//! The one ordered queue of everything that leaves on a connection.
+//!
+//! Updates of sessions, responses and requests go through one [`Outbox`]; what is enqueued first leaves
+//! first, from whatever thread. That is what every ordering rule of the bridge rests on: a producer enqueues
+//! its update before the next phase can begin, so the update stands before whatever that phase sends.
+//!
+//! # Bounds
+//!
+//! Up to the byte bound nothing is merged. Above it an update in progress takes the place of the newest
+//! queued one of the same call, and text joins the queued text of the same message. Everything else
+//! (responses, requests, final cards, text as such) is never dropped. Beyond [`OutboxBytes::ceiling`] the
+//! connection takes up no further request, see [`Outbox::below_ceiling`].
+//!
+//! # The writer
+//!
+//! A thread writes: one write a batch, see [`writer`]. It ends after [`Outbox::close`] once everything is
+//! written, or when a write fails; then the outbox is broken and takes nothing more.
+
+mod queue;
+mod writer;
+
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use queue::{CallKey, TextRun};
+
+use crate::settings::OutboxBytes;
+use queue::Queue;
+
+/// The sending end; clones share one queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Outbox {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    /// Wakes the writer.
+    wake: Condvar,
+    /// Wakes who waits for room; notified after each batch.
+    written: Notify,
+    /// Fires when a write failed.
+    broken: CancellationToken,
+    /// Fires when the writer has ended.
+    ended: CancellationToken,
+    ceiling: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    queue: Queue,
+    /// Whether something waits that should not wait for a batch to fill.
+    urgent: bool,
+    /// Whether the queue takes anything more.
+    open: bool,
+    writer: WriterState,
+}
+
+/// What the writer does, so that a producer wakes it only if that is of use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WriterState {
+    /// Writing, or about to look for work.
+    Busy,
+    /// Waiting for anything at all.
+    Idle,
+    /// Waiting a moment for a batch to fill.
+    Gathering,
+}
+
+impl Outbox {
+    /// Starts the writer thread.
+    pub(crate) fn start(output: impl Write + Send + 'static, bound: OutboxBytes) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                queue: Queue::new(bound.get()),
+                urgent: false,
+                open: true,
+                writer: WriterState::Busy,
+            }),
+            wake: Condvar::new(),
+            written: Notify::new(),
+            broken: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            ceiling: bound.ceiling(),
+        });
+        writer::spawn(Arc::clone(&shared), output)?;
+        Ok(Self { shared })
+    }
+
+    /// Enqueues an update that is never merged: one line, its newline included.
+    pub(crate) fn update(&self, line: &[u8]) {
+        self.enqueue(false, |queue| queue.push_line(line));
+    }
+
+    /// Enqueues an update in progress, which a later one of the same call may replace.
+    pub(crate) fn progress(&self, call: CallKey, line: Vec<u8>) {
+        self.enqueue(false, |queue| queue.push_progress(call, line));
+    }
+
+    /// Enqueues a piece of a message: as `line`, which says the same as `text`, or joined to what waits.
+    pub(crate) fn text(&self, run: &TextRun, text: &str, line: &[u8]) {
+        self.enqueue(false, |queue| queue.push_text(run, text, line));
+    }
+
+    /// Enqueues a response or a request: one line, its newline included. It leaves without delay.
+    pub(crate) fn message(&self, line: &[u8]) {
+        self.enqueue(true, |queue| queue.push_line(line));
+    }
+
+    fn enqueue(&self, urgent: bool, push: impl FnOnce(&mut Queue)) {
+        let mut state = self.shared.lock();
+        if !state.open {
+            return;
+        }
+        push(&mut state.queue);
+        state.urgent |= urgent;
+        let wake = match state.writer {
+            WriterState::Busy => false,
+            WriterState::Idle => true,
+            WriterState::Gathering => urgent || state.queue.bytes() >= writer::BATCH_BYTES,
+        };
+        if wake {
+            state.writer = WriterState::Busy;
+            drop(state);
+            self.shared.wake.notify_one();
+        }
+    }
+
+    /// Waits until the queue holds less than its ceiling, or is broken.
+    pub(crate) async fn below_ceiling(&self) {
+        loop {
+            let written = self.shared.written.notified();
+            {
+                let state = self.shared.lock();
+                if state.queue.bytes() < self.shared.ceiling || !state.open {
+                    return;
+                }
+            }
+            written.await;
+        }
+    }
+
+    /// Waits until a write has failed: the client is gone.
+    pub(crate) async fn broken(&self) {
+        self.shared.broken.cancelled().await;
+    }
+
+    /// Takes nothing more; the writer ends when everything queued is written.
+    pub(crate) fn close(&self) {
+        self.shared.lock().open = false;
+        self.shared.wake.notify_one();
+    }
+
+    /// Waits until the writer has ended.
+    pub(crate) async fn ended(&self) {
+        self.shared.ended.cancelled().await;
+    }
+
+    /// The bytes that wait, those in the writer's hands not counted.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.shared.lock().queue.bytes()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No step of a push leaves the queue unsound, so that a poisoned lock still guards a sound one.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

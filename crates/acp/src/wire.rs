@@ -1,0 +1,58 @@
+//! How messages look as lines. Everything here appends one line, its newline included.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::outbox::TextRun;
+use crate::sdk::schema;
+
+#[derive(Serialize)]
+struct Notification<'a, P> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: &'a P,
+}
+
+/// Appends any message.
+pub(crate) fn write_message(line: &mut Vec<u8>, message: &impl Serialize) {
+    let start = line.len();
+    match serde_json::to_writer(&mut *line, message) {
+        Ok(()) => line.push(b'\n'),
+        Err(error) => {
+            // The messages are plain data with text keys, and memory does not fail to take bytes.
+            debug_assert!(false, "a message could not be written: {error}");
+            tracing::error!(%error, "a message could not be written as JSON and is left out");
+            line.truncate(start);
+        }
+    }
+}
+
+/// Appends a `session/update`.
+pub(crate) fn write_update(line: &mut Vec<u8>, update: &schema::SessionNotification) {
+    let notification = Notification {
+        jsonrpc: "2.0",
+        method: "session/update",
+        params: update,
+    };
+    write_message(line, &notification);
+}
+
+/// Appends a piece of a message of the model.
+pub(crate) fn write_text(line: &mut Vec<u8>, run: &TextRun, text: &str) {
+    let update = text_update(Arc::clone(&run.message), run.reasoning, text);
+    write_update(
+        line,
+        &schema::SessionNotification::new(Arc::clone(&run.session), update),
+    );
+}
+
+/// A piece of a message of the model.
+pub(crate) fn text_update(message: Arc<str>, reasoning: bool, text: &str) -> schema::SessionUpdate {
+    let chunk = schema::ContentChunk::new(text.into()).message_id(schema::MessageId::new(message));
+    if reasoning {
+        schema::SessionUpdate::AgentThoughtChunk(chunk)
+    } else {
+        schema::SessionUpdate::AgentMessageChunk(chunk)
+    }
+}
