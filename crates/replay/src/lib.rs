@@ -8,11 +8,13 @@
 
 mod card;
 mod check;
+mod normalise;
 mod transcript;
 mod wire;
 
 pub use card::{Card, cards};
 pub use check::{Rule, Violation, t_check};
+pub use normalise::{Facts, Normalised, SessionLog, normalise};
 pub use transcript::{Direction, Exit, Row};
 pub use wire::{
     Finished, Message, PermissionAnswer, RequestId, Response, RpcError, WireClient, WireCommand, WireError, WireLimits,

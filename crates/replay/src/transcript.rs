@@ -35,6 +35,16 @@ pub enum Direction {
     Received,
 }
 
+impl Direction {
+    /// The opposite direction.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Sent => Self::Received,
+            Self::Received => Self::Sent,
+        }
+    }
+}
+
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
