@@ -1,0 +1,195 @@
+//! Phases 0 to 3: whether a call may run.
+
+use std::sync::Arc;
+
+use crate::contain::{contained, contained_future};
+use crate::pipeline::{Checkpoint, Opened, Stop, aborted};
+use crate::registry::Layer;
+use crate::{
+    Approval, ApprovalRequest, Decision, ErrorCode, ProposedCall, ToolCallRequest, ToolError, ToolExecution, arguments,
+};
+
+/// How many names an error about an unknown tool lists.
+const MAX_NAMES: usize = 50;
+
+/// What phases 1 and 2 came to.
+pub(super) enum Admission {
+    /// It may run.
+    Pass,
+    /// If the user says so.
+    Ask,
+    /// Never.
+    Stopped(ToolError, Finality),
+}
+
+/// Whether policies have a say in a result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Finality {
+    Final,
+    Open,
+}
+
+impl Opened {
+    /// Phases 0, 1 and the decision of phase 2.
+    pub(crate) fn new(layer: &Arc<Layer>, call: ToolCallRequest) -> Self {
+        let arguments = arguments::parse(&call.name, &call.raw_arguments);
+        let definition = layer.find(&call.name);
+        let runnable = match (&definition, arguments.problem) {
+            (None, _) => Err(unknown_tool(layer, &call.name)),
+            (Some(_), Some(problem)) => Err(problem),
+            (Some(definition), None) => definition
+                .check_arguments(&arguments.value)
+                .map(|()| Arc::clone(definition)),
+        };
+        let observers = layer.root.progress.clone();
+        let execution = ToolExecution::new(call, arguments.value, layer.root.limits.progress, move |observation| {
+            observers.emit(observation.agent.as_ref(), observation);
+        });
+        let mut opened = Self {
+            layer: Arc::clone(layer),
+            execution,
+            definition,
+            runnable,
+            admission: Admission::Pass,
+        };
+        opened.admission = opened.decide();
+        opened
+    }
+
+    fn decide(&self) -> Admission {
+        if self.execution.signal().is_cancelled() {
+            return Admission::Stopped(aborted(&self.execution), Finality::Final);
+        }
+        let name = self.execution.name();
+        let arguments = self.execution.arguments();
+        let call = ProposedCall {
+            name,
+            arguments,
+            needs_approval: self.runnable.as_ref().is_ok_and(|tool| tool.needs_approval(arguments)),
+        };
+        match contained(|| self.layer.decide(&call)) {
+            Ok(Decision::Allow) => Admission::Pass,
+            // Nobody is bothered with a call that cannot run.
+            Ok(Decision::Ask) if self.runnable.is_err() => Admission::Pass,
+            Ok(Decision::Ask) => Admission::Ask,
+            Ok(Decision::Deny { reason }) => Admission::Stopped(denied(name, &reason), Finality::Open),
+            Err(panic) => Admission::Stopped(panicked(name, &panic), Finality::Final),
+        }
+    }
+
+    /// The rest of phase 2, phase 3, and the check point in front of phase 4.
+    pub(super) async fn admit(&self, checkpoint: Option<Checkpoint<'_>>) -> Result<(), Stop> {
+        match &self.admission {
+            Admission::Pass => {}
+            Admission::Ask => self.ask().await?,
+            Admission::Stopped(error, finality) => {
+                return Err(Stop {
+                    error: error.clone(),
+                    is_final: *finality == Finality::Final,
+                });
+            }
+        }
+        self.check_signal()?;
+        self.ask_guards()?;
+        if let Some(checkpoint) = checkpoint {
+            checkpoint.await.map_err(|error| {
+                let name = self.execution.name();
+                Stop::open(ToolError::new(format!("tool {name} was not started: {error}")))
+            })?;
+        }
+        self.check_signal()
+    }
+
+    async fn ask(&self) -> Result<(), Stop> {
+        let execution = &self.execution;
+        let name = execution.name();
+        let (Some(approver), Some(agent)) = (self.layer.approver(), execution.agent()) else {
+            return Err(Stop::open(nobody(name)));
+        };
+        let request = ApprovalRequest {
+            agent,
+            call_id: execution.call_id().clone(),
+            root_call_id: execution.root_call_id().clone(),
+            tool: name.to_owned(),
+            arguments: execution.arguments().clone(),
+        };
+        let signal = execution.signal();
+        let overdue = async {
+            signal.cancelled().await;
+            tokio::time::sleep(self.layer.root.limits.cancel_grace).await;
+        };
+        let question = contained_future(|| approver.ask(request, signal.clone()));
+        let answer = tokio::select! {
+            biased;
+            answer = question => answer,
+            () = overdue => Ok(Approval::Cancelled),
+        };
+        self.check_signal()?;
+        Err(Stop::open(match answer {
+            Ok(Approval::AllowedOnce) => return Ok(()),
+            Ok(Approval::Rejected) => denied(name, "the user rejected it"),
+            Ok(Approval::Cancelled) => denied(name, "the question to the user was cancelled"),
+            Ok(Approval::Unavailable) => nobody(name),
+            Err(panic) => return Err(Stop::final_(panicked(name, &panic))),
+        }))
+    }
+
+    fn ask_guards(&self) -> Result<(), Stop> {
+        let name = self.execution.name();
+        for layer in self.layer.outermost_first() {
+            let mut last = None;
+            while let Some((number, guard)) = layer.guards.after(last) {
+                match contained(|| guard(&self.execution)) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(reason)) => return Err(Stop::open(denied(name, &reason))),
+                    Err(panic) => return Err(Stop::final_(panicked(name, &panic))),
+                }
+                last = Some(number);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_signal(&self) -> Result<(), Stop> {
+        match self.execution.signal().is_cancelled() {
+            true => Err(Stop::open(aborted(&self.execution))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Stop {
+    fn open(error: ToolError) -> Self {
+        Self { error, is_final: false }
+    }
+
+    fn final_(error: ToolError) -> Self {
+        Self { error, is_final: true }
+    }
+}
+
+fn denied(name: &str, reason: &str) -> ToolError {
+    ToolError::new(format!("permission to run tool {name} was denied: {reason}"))
+}
+
+fn nobody(name: &str) -> ToolError {
+    denied(name, "it needs the user's approval, and nobody could be asked")
+}
+
+fn panicked(name: &str, panic: &str) -> ToolError {
+    ToolError::new(format!("a policy on tool {name} panicked: {panic}"))
+}
+
+fn unknown_tool(layer: &Layer, name: &str) -> ToolError {
+    let tools = layer.visible();
+    let mut names: Vec<&str> = tools.iter().take(MAX_NAMES).map(|tool| tool.name()).collect();
+    if tools.len() > MAX_NAMES {
+        names.push("…");
+    }
+    let there_are = match names.is_empty() {
+        true => "there are no tools".to_owned(),
+        false => format!("there are {}", names.join(", ")),
+    };
+    let name = arguments::excerpt(name, 100);
+    ToolError::with_code(ErrorCode::UnknownTool, format!("unknown tool {name:?}; {there_are}"))
+}
