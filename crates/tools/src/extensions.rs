@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Values by type, at most one of each: how a caller hands a tool what this crate knows nothing of, such
@@ -37,3 +38,8 @@ impl fmt::Debug for Extensions {
         f.debug_struct("Extensions").field("len", &self.values.len()).finish()
     }
 }
+
+/// The folder that the caller's relative paths start at and its commands run in; agents lend theirs to
+/// every call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkingDirectory(pub PathBuf);
