@@ -2,6 +2,7 @@
 
 mod extension;
 mod outbox;
+mod projector;
 mod sdk;
 mod settings;
 mod transport;

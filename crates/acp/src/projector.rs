@@ -1,0 +1,270 @@
+//! The one projection from a session's log and observations to `session/update`s.
+//!
+//! [`Projector`] takes events, deltas and observations and gives updates; it does no I/O, knows no clock and
+//! is the same function for a live session and for the replay of a log. What differs in a replay is what
+//! goes in: there are no deltas and no observations, so that the assembled messages are shown and every card
+//! has only its first and its final state. The single choice is [`Mode`]: the user's own words are shown in
+//! a replay, and not echoed live.
+//!
+//! Cards are made in [`card`] from the views that the tools give; nothing here looks at a tool's name.
+
+mod card;
+mod console;
+mod title;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weft_session::{Delta, DeltaKind};
+use weft_tools::{ProgressView, ResultForView, ToolRegistry};
+use weft_types::{AssistantBlock, CallId, ContentBlock, EventBody, ToolErrorRecord, TurnEnd};
+
+use crate::sdk::schema;
+use crate::wire::text_update;
+use card::Card;
+
+/// What the client can show, as it said when it initialised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClientProfile {
+    /// Whether it takes the output of terminals that the agent owns, in `_meta`.
+    pub(crate) terminal_output: bool,
+}
+
+/// Whom the updates are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// A client that sent the prompts itself.
+    Live,
+    /// A client that is shown what happened before.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "sessions are not loaded yet; the tests prove replay equals live"
+        )
+    )]
+    Replay,
+}
+
+/// The message that a delta is a piece of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    /// Its id, stable for the step.
+    pub(crate) id: Arc<str>,
+    /// Whether it is the model's reasoning.
+    pub(crate) reasoning: bool,
+}
+
+/// The state of one session's projection.
+#[derive(Debug)]
+pub(crate) struct Projector {
+    scene: Scene,
+    presenter: ToolRegistry,
+    mode: Mode,
+    /// The calls announced and not finished.
+    cards: HashMap<CallId, Card>,
+    streaming: Streaming,
+}
+
+/// What cards are drawn for.
+#[derive(Clone, Debug)]
+struct Scene {
+    cwd: PathBuf,
+    client: ClientProfile,
+}
+
+/// What of the current step has been streamed already.
+#[derive(Debug, Default)]
+struct Streaming {
+    step: (u32, u32),
+    text: Option<Arc<str>>,
+    reasoning: Option<Arc<str>>,
+}
+
+impl Projector {
+    /// A projection from the start of a session that works in `cwd` and presents calls by `presenter`.
+    pub(crate) fn new(presenter: ToolRegistry, cwd: PathBuf, client: ClientProfile, mode: Mode) -> Self {
+        Self {
+            scene: Scene { cwd, client },
+            presenter,
+            mode,
+            cards: HashMap::new(),
+            streaming: Streaming::default(),
+        }
+    }
+
+    /// Names the message that a delta belongs to; `None` for an empty delta.
+    pub(crate) fn delta(&mut self, delta: &Delta) -> Option<Message> {
+        if delta.text.is_empty() {
+            return None;
+        }
+        let reasoning = delta.kind == DeltaKind::Reasoning;
+        let streaming = self.streaming.at(delta.turn, delta.step);
+        let (slot, name) = if reasoning {
+            (&mut streaming.reasoning, "thought")
+        } else {
+            (&mut streaming.text, "message")
+        };
+        let id = slot.get_or_insert_with(|| step_id(name, delta.turn, delta.step));
+        Some(Message {
+            id: Arc::clone(id),
+            reasoning,
+        })
+    }
+
+    /// The updates of one event.
+    pub(crate) fn event(&mut self, event: &EventBody) -> Vec<schema::SessionUpdate> {
+        match event {
+            EventBody::UserMessage { turn, content } if self.mode == Mode::Replay => user_message(*turn, content),
+            EventBody::AssistantMessage {
+                turn, step, content, ..
+            } => self.assistant_message(*turn, *step, content),
+            EventBody::ModelRetry {
+                turn,
+                step,
+                attempt,
+                delay_ms,
+                message,
+            } => {
+                let id = format!("retry-{turn}.{step}.{attempt}");
+                vec![text_update(id.into(), false, &retry_text(*attempt, *delay_ms, message))]
+            }
+            EventBody::ToolCall {
+                call_id,
+                name,
+                arguments,
+                needs_approval,
+                ..
+            } => {
+                vec![self.tool_call(call_id, name, arguments, *needs_approval)]
+            }
+            EventBody::ToolResult {
+                call_id,
+                content,
+                error,
+                meta,
+                ..
+            } => {
+                vec![self.tool_result(call_id, content, error.as_ref(), meta.as_ref())]
+            }
+            EventBody::TurnEnd {
+                turn,
+                reason: TurnEnd::Error { message },
+            } => {
+                let id = format!("failure-{turn}");
+                vec![text_update(id.into(), false, &format!("[the turn failed: {message}]"))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The update of a progress report; `None` for a call without an open card.
+    pub(crate) fn progress(&mut self, call: &CallId, view: &ProgressView) -> Option<schema::SessionUpdate> {
+        let card = self.cards.get_mut(call)?;
+        Some(card.progress(&self.scene, view))
+    }
+
+    /// The update of a call whose body starts: only a card that waited for an approval changes.
+    pub(crate) fn started(&mut self, call: &CallId) -> Option<schema::SessionUpdate> {
+        self.cards.get_mut(call)?.started()
+    }
+
+    /// Whether a call has a card that is not final.
+    pub(crate) fn is_open(&self, call: &CallId) -> bool {
+        self.cards.contains_key(call)
+    }
+
+    /// The card of a call as it was announced, for a question about it.
+    pub(crate) fn announced(&self, call: &CallId) -> Option<&schema::ToolCall> {
+        self.cards.get(call).map(Card::announced)
+    }
+
+    /// Ends every card that is still open as failed, because nothing more will come.
+    pub(crate) fn abandon(&mut self) -> Vec<schema::SessionUpdate> {
+        let cards = std::mem::take(&mut self.cards);
+        cards.into_values().map(Card::abandon).collect()
+    }
+
+    fn assistant_message(&mut self, turn: u32, step: u32, content: &[AssistantBlock]) -> Vec<schema::SessionUpdate> {
+        let streaming = self.streaming.at(turn, step);
+        let (text_seen, reasoning_seen) = (streaming.text.is_some(), streaming.reasoning.is_some());
+        let show = |block: &AssistantBlock| match block {
+            AssistantBlock::Text { text } if !text_seen && !text.is_empty() => {
+                Some(text_update(step_id("message", turn, step), false, text))
+            }
+            AssistantBlock::Reasoning { text } if !reasoning_seen && !text.is_empty() => {
+                Some(text_update(step_id("thought", turn, step), true, text))
+            }
+            _ => None,
+        };
+        content.iter().filter_map(show).collect()
+    }
+
+    fn tool_call(&mut self, id: &CallId, name: &str, arguments: &str, needs_approval: bool) -> schema::SessionUpdate {
+        let view = self.presenter.present_call(name, arguments);
+        let card = Card::new(&self.scene, id, (name, arguments), view, needs_approval);
+        let update = schema::SessionUpdate::ToolCall(card.announced().clone());
+        self.cards.insert(id.clone(), card);
+        update
+    }
+
+    fn tool_result(
+        &mut self,
+        id: &CallId,
+        content: &[ContentBlock],
+        error: Option<&ToolErrorRecord>,
+        meta: Option<&serde_json::Value>,
+    ) -> schema::SessionUpdate {
+        let is_error = error.is_some();
+        let Some(card) = self.cards.remove(id) else {
+            return card::orphan(id, content, is_error);
+        };
+        let (name, arguments) = card.call();
+        let result = ResultForView {
+            content,
+            is_error,
+            meta,
+        };
+        let view = self.presenter.present_result(name, arguments, result);
+        card.finish(&self.scene, view, content, is_error)
+    }
+}
+
+impl Streaming {
+    /// The state of one step; another step's is forgotten.
+    fn at(&mut self, turn: u32, step: u32) -> &mut Self {
+        if self.step != (turn, step) {
+            *self = Self {
+                step: (turn, step),
+                ..Self::default()
+            };
+        }
+        self
+    }
+}
+
+fn step_id(name: &str, turn: u32, step: u32) -> Arc<str> {
+    format!("{name}-{turn}.{step}").into()
+}
+
+fn user_message(turn: u32, content: &[ContentBlock]) -> Vec<schema::SessionUpdate> {
+    let id: Arc<str> = format!("prompt-{turn}").into();
+    let chunk = |text: &str| {
+        let chunk = schema::ContentChunk::new(text.into()).message_id(schema::MessageId::new(Arc::clone(&id)));
+        schema::SessionUpdate::UserMessageChunk(chunk)
+    };
+    content.iter().filter_map(ContentBlock::as_text).map(chunk).collect()
+}
+
+fn retry_text(attempt: u32, delay_ms: u64, message: &str) -> String {
+    let wait = if delay_ms.is_multiple_of(1000) {
+        format!("{} s", delay_ms / 1000)
+    } else {
+        format!("{delay_ms} ms")
+    };
+    format!("[attempt {attempt} of the model request failed: {message}; waiting {wait} before a retry]")
+}
+
+#[cfg(test)]
+mod tests;
