@@ -7,8 +7,9 @@ use weft_types::{AssistantBlock, CallId, Event, EventBody, StopReason};
 
 use super::{Invariant, Violation};
 
-/// How deeply nested JSON of an event may be, so that every log can be read back.
-const MAX_JSON_DEPTH: usize = 100;
+/// In how many levels an event's free JSON may be nested. Readers commonly stop at 128, of which the
+/// event around it takes up to 4.
+const MAX_JSON_DEPTH: usize = 120;
 
 /// The fold of all events so far, as far as their enclosure needs it.
 #[derive(Debug, Default)]
@@ -307,7 +308,7 @@ fn check_step_end(open: &OpenStep, step: u32) -> Check {
 
 fn check_depth(value: &Value) -> Check {
     let mut level = vec![value];
-    for _ in 0..MAX_JSON_DEPTH {
+    for _ in 0..=MAX_JSON_DEPTH {
         level = level.into_iter().flat_map(children).collect();
         if level.is_empty() {
             return Ok(());

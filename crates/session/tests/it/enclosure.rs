@@ -193,9 +193,9 @@ fn json_too_deep_to_be_read_back_is_refused() {
         &log,
         [turn_start(1), step_start(1, 1), answer(1, 1, &["a"]), call(1, 1, "a")],
     );
-    refused(&log, with_meta(100), "json-depth");
+    refused(&log, with_meta(121), "json-depth");
     refused(&log, with_meta(1_000), "json-depth");
-    append_all(&log, [with_meta(99)]);
+    append_all(&log, [with_meta(120)]);
     let mut text = Vec::new();
     log.export(&mut text).expect("a vector takes all");
     weft_session::read_lines(&*text).expect("the deepest log allowed can be read");

@@ -1,0 +1,239 @@
+//! The handle of an agent.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use weft_model::{AgentRole, Models};
+use weft_session::Session;
+use weft_tools::{Approver, ToolRegistry};
+use weft_types::{AbortCause, AgentId, ContentBlock, TurnEnd, text_of};
+
+use crate::actor::{self, Prompt};
+use crate::slot::Slot;
+use crate::{Jitter, Limits, PermissionMode, Subagents};
+
+/// The handle of an agent: clones share one actor, which owns the session's turns.
+///
+/// When the last handle is dropped the turn in flight is stopped as by [`close`](Agent::close), and the
+/// actor ends by itself.
+#[derive(Clone)]
+pub struct Agent {
+    handle: Arc<Handle>,
+}
+
+/// What makes an agent.
+#[derive(Clone)]
+pub struct AgentOptions {
+    /// The log of its turns. If its last turn is open, the agent closes it before its first own one.
+    pub session: Arc<Session>,
+    /// Where it finds its model, anew for every request.
+    pub models: Arc<dyn Models>,
+    /// The model to use, `provider/model`; absent for the default.
+    pub model: Option<String>,
+    /// Its tools: a layer of its own, for the agent adds its policies to it.
+    pub tools: ToolRegistry,
+    /// The system prompt.
+    pub system: Arc<str>,
+    /// What it is to the user.
+    pub role: AgentRole,
+    /// The name its starter gave it.
+    pub label: Option<String>,
+    /// The bounds of its turns.
+    pub limits: Limits,
+    /// What it may do.
+    pub permissions: PermissionMode,
+    /// Whom it asks in [`PermissionMode::Ask`]; without one such calls are denied.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// Where its tools may start other agents.
+    pub subagents: Arc<Subagents>,
+    /// The randomness of its waits.
+    pub jitter: Jitter,
+}
+
+impl AgentOptions {
+    /// A user's agent with default limits, which asks before it acts and has nobody to ask.
+    pub fn new(session: Arc<Session>, models: Arc<dyn Models>, tools: ToolRegistry) -> Self {
+        Self {
+            session,
+            models,
+            model: None,
+            tools,
+            system: "".into(),
+            role: AgentRole::Main,
+            label: None,
+            limits: Limits::default(),
+            permissions: PermissionMode::Ask,
+            approver: None,
+            subagents: Arc::default(),
+            jitter: Jitter::default(),
+        }
+    }
+}
+
+impl fmt::Debug for AgentOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentOptions")
+            .field("session", self.session.id())
+            .field("model", &self.model)
+            .field("role", &self.role)
+            .field("label", &self.label)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a prompt was not taken. Nothing was logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromptRefused {
+    /// One turn at a time.
+    #[error("failed to prompt the agent: a turn is in flight; wait for its end or cancel it")]
+    TurnInFlight,
+    /// It takes no more prompts.
+    #[error("failed to prompt the agent: it is closed")]
+    Closed,
+    /// There is nothing to answer.
+    #[error("failed to prompt the agent: the prompt is blank")]
+    Blank,
+}
+
+/// A turn that was accepted. Dropping it leaves the turn alone.
+#[derive(Debug)]
+pub struct Turn {
+    end: oneshot::Receiver<TurnEnd>,
+}
+
+impl Turn {
+    /// Resolves when the turn has ended and the whole agent is quiet: everything of the turn is in the log
+    /// and published, no request and no tool of it runs, and the next prompt would be taken.
+    pub async fn ended(self) -> TurnEnd {
+        self.end.await.unwrap_or_else(|_dropped| TurnEnd::Error {
+            message: "the agent's task was ended from outside during the turn".to_owned(),
+        })
+    }
+}
+
+struct Handle {
+    id: AgentId,
+    session: Arc<Session>,
+    tools: ToolRegistry,
+    cwd: PathBuf,
+    slot: Arc<Slot>,
+    prompts: mpsc::Sender<Prompt>,
+    /// Asks the actor to end.
+    stop: CancellationToken,
+    /// Fires when it has.
+    stopped: CancellationToken,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Handle {
+    fn close(&self) {
+        self.slot.close();
+        self.stop.cancel();
+    }
+}
+
+impl Agent {
+    /// Starts an actor. Call it inside of a tokio runtime.
+    pub fn spawn(options: AgentOptions) -> Self {
+        let id = AgentId::mint();
+        // One turn may be in flight, so there is never a second prompt to hold.
+        let (prompts, inbox) = mpsc::channel(1);
+        let handle = Handle {
+            id,
+            session: Arc::clone(&options.session),
+            tools: options.tools.clone(),
+            cwd: PathBuf::from(&options.session.header().cwd),
+            slot: Arc::default(),
+            prompts,
+            stop: CancellationToken::new(),
+            stopped: CancellationToken::new(),
+        };
+        let lifeline = actor::Lifeline {
+            slot: Arc::clone(&handle.slot),
+            inbox,
+            stop: handle.stop.clone(),
+            stopped: handle.stopped.clone(),
+        };
+        tokio::spawn(actor::run(id, options, lifeline));
+        Self {
+            handle: Arc::new(handle),
+        }
+    }
+
+    /// The agent's identity.
+    pub fn id(&self) -> AgentId {
+        self.handle.id
+    }
+
+    /// Its log, which is also the stream of what it does.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.handle.session
+    }
+
+    /// Its tools.
+    pub fn tools(&self) -> &ToolRegistry {
+        &self.handle.tools
+    }
+
+    /// The folder it works in.
+    pub fn cwd(&self) -> &Path {
+        &self.handle.cwd
+    }
+
+    /// Starts a turn. The place for it is taken before this returns: a second prompt is refused and a
+    /// cancel reaches this one, even before the actor has begun with it.
+    ///
+    /// # Errors
+    /// A turn is in flight, the agent is closed, or the prompt is blank.
+    pub fn prompt(&self, content: Vec<ContentBlock>) -> Result<Turn, PromptRefused> {
+        if text_of(&content).trim().is_empty() {
+            return Err(PromptRefused::Blank);
+        }
+        let cancel = self.handle.slot.reserve()?;
+        let (ended, end) = oneshot::channel();
+        let prompt = Prompt { content, cancel, ended };
+        if self.handle.prompts.try_send(prompt).is_err() {
+            // The actor is gone although nobody closed it: its task was ended from outside.
+            self.handle.slot.free();
+            return Err(PromptRefused::Closed);
+        }
+        Ok(Turn { end })
+    }
+
+    /// Stops the turn in flight in the user's name; without one it does nothing, now and later.
+    pub fn cancel(&self) {
+        self.cancel_by(AbortCause::User);
+    }
+
+    pub(crate) fn cancel_by(&self, by: AbortCause) {
+        self.handle.slot.cancel(by);
+    }
+
+    pub(crate) fn slot(&self) -> Arc<Slot> {
+        Arc::clone(&self.handle.slot)
+    }
+
+    /// Refuses all further prompts, stops the turn in flight, and resolves when the actor has ended and
+    /// everything of it is quiet. Calling it again is fine.
+    pub async fn close(&self) {
+        self.handle.close();
+        self.handle.stopped.cancelled().await;
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("id", &self.handle.id)
+            .field("session", self.handle.session.id())
+            .finish_non_exhaustive()
+    }
+}

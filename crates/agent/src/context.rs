@@ -1,0 +1,40 @@
+//! What an agent lends to its tools.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use weft_session::Session;
+use weft_types::AgentId;
+
+use crate::{PermissionMode, Subagents};
+
+/// The calling agent, as a tool sees it: an [extension](weft_tools::ToolExecution::extension) of every
+/// execution of the agent's calls. It keeps no agent alive.
+#[derive(Clone)]
+pub struct AgentContext {
+    /// The agent.
+    pub agent: AgentId,
+    /// Its session.
+    pub session: Arc<Session>,
+    /// The folder it works in.
+    pub cwd: PathBuf,
+    /// How many parents stand above it; 0 for a user's agent.
+    pub depth: u32,
+    /// Where it may start other agents.
+    pub subagents: Arc<Subagents>,
+    /// The model it was told to use, `provider/model`; absent for the default.
+    pub model: Option<String>,
+    /// What it may do.
+    pub permissions: PermissionMode,
+}
+
+impl fmt::Debug for AgentContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentContext")
+            .field("agent", &self.agent)
+            .field("session", self.session.id())
+            .field("depth", &self.depth)
+            .finish_non_exhaustive()
+    }
+}

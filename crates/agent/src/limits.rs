@@ -1,0 +1,163 @@
+//! The bounds of agents.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use weft_tools::CallLimits;
+
+/// A limit that is out of its range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("limit {setting} is {found}, expected {least} to {most}")]
+pub struct InvalidLimit {
+    setting: &'static str,
+    found: String,
+    least: String,
+    most: String,
+}
+
+impl InvalidLimit {
+    fn check<T: PartialOrd + Display>(setting: &'static str, found: T, range: &RangeInclusive<T>) -> Result<T, Self> {
+        if range.contains(&found) {
+            return Ok(found);
+        }
+        Err(Self {
+            setting,
+            found: found.to_string(),
+            least: range.start().to_string(),
+            most: range.end().to_string(),
+        })
+    }
+
+    fn check_millis(setting: &'static str, found: Duration, range: &RangeInclusive<u64>) -> Result<Duration, Self> {
+        let millis = u64::try_from(found.as_millis()).unwrap_or(u64::MAX);
+        Self::check(setting, millis, range).map(|_| found)
+    }
+
+    /// The setting's name.
+    pub fn setting(&self) -> &'static str {
+        self.setting
+    }
+}
+
+/// The bounds of an agent's turns.
+///
+/// By default a turn makes at most 200 model requests, each of up to 5 attempts; the waits between them
+/// grow from 500 ms to 30 s, unless the endpoint asks for more, which is granted up to 120 s. One answer
+/// may have 16 MiB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    pub(crate) max_steps: u32,
+    pub(crate) attempts: u32,
+    pub(crate) backoff: Duration,
+    pub(crate) backoff_max: Duration,
+    pub(crate) retry_after_max: Duration,
+    pub(crate) answer_bytes: usize,
+    pub(crate) calls: CallLimits,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_steps: 200,
+            attempts: 5,
+            backoff: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(30),
+            retry_after_max: Duration::from_secs(120),
+            answer_bytes: 16 << 20,
+            calls: CallLimits::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// Sets how many steps, each one model request and its tool calls, a turn may have: 1 to 10 000. A
+    /// turn that would need more ends with [`TurnEnd::MaxSteps`](weft_types::TurnEnd::MaxSteps).
+    pub fn max_steps(self, max_steps: u32) -> Result<Self, InvalidLimit> {
+        let max_steps = InvalidLimit::check("max_steps", max_steps, &(1..=10_000))?;
+        Ok(Self { max_steps, ..self })
+    }
+
+    /// Sets how often one request is sent before its failure ends the turn: 1 (no retry) to 20.
+    pub fn attempts(self, attempts: u32) -> Result<Self, InvalidLimit> {
+        let attempts = InvalidLimit::check("retry.attempts", attempts, &(1..=20))?;
+        Ok(Self { attempts, ..self })
+    }
+
+    /// Sets the wait before the second attempt, which doubles for each further one: 1 ms to 60 s.
+    pub fn backoff(self, backoff: Duration) -> Result<Self, InvalidLimit> {
+        let backoff = InvalidLimit::check_millis("retry.backoff_ms", backoff, &(1..=60_000))?;
+        Ok(Self { backoff, ..self })
+    }
+
+    /// Sets where the doubling of the wait stops: 1 ms to 10 min.
+    pub fn backoff_max(self, backoff_max: Duration) -> Result<Self, InvalidLimit> {
+        let backoff_max = InvalidLimit::check_millis("retry.backoff_max_ms", backoff_max, &(1..=600_000))?;
+        Ok(Self { backoff_max, ..self })
+    }
+
+    /// Sets the longest wait that an endpoint may ask for: 0 to 1 h. One that asks for more is not asked
+    /// again; its error ends the turn.
+    pub fn retry_after_max(self, retry_after_max: Duration) -> Result<Self, InvalidLimit> {
+        let retry_after_max =
+            InvalidLimit::check_millis("retry.retry_after_max_ms", retry_after_max, &(0..=3_600_000))?;
+        Ok(Self {
+            retry_after_max,
+            ..self
+        })
+    }
+
+    /// Sets how large one answer may grow, text, reasoning and calls together: 1 KiB to 1 GiB. A longer one
+    /// is cut off there and ends the turn in error.
+    pub fn answer_bytes(self, answer_bytes: usize) -> Result<Self, InvalidLimit> {
+        let answer_bytes = InvalidLimit::check("answer_bytes", answer_bytes, &(1 << 10..=1 << 30))?;
+        Ok(Self { answer_bytes, ..self })
+    }
+
+    /// Sets how the calls of one step are scheduled.
+    #[must_use]
+    pub fn calls(self, calls: CallLimits) -> Self {
+        Self { calls, ..self }
+    }
+}
+
+/// The bounds of the in-process subagents.
+///
+/// By default they nest 3 deep; one that must answer in a schema is reminded twice if it does not, and
+/// may get its answer wrong 5 times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubagentLimits {
+    pub(crate) max_depth: u32,
+    pub(crate) reminders: u32,
+    pub(crate) schema_tries: u32,
+}
+
+impl Default for SubagentLimits {
+    fn default() -> Self {
+        Self {
+            max_depth: 3,
+            reminders: 2,
+            schema_tries: 5,
+        }
+    }
+}
+
+impl SubagentLimits {
+    /// Sets how many parents a subagent may have above it: 1 to 16.
+    pub fn max_depth(self, max_depth: u32) -> Result<Self, InvalidLimit> {
+        let max_depth = InvalidLimit::check("subagents.max_depth", max_depth, &(1..=16))?;
+        Ok(Self { max_depth, ..self })
+    }
+
+    /// Sets how often a subagent that finished without its structured answer is asked for it: 0 to 10.
+    pub fn reminders(self, reminders: u32) -> Result<Self, InvalidLimit> {
+        let reminders = InvalidLimit::check("subagents.reminders", reminders, &(0..=10))?;
+        Ok(Self { reminders, ..self })
+    }
+
+    /// Sets how many structured answers that do not fit the schema end a subagent: 1 to 20.
+    pub fn schema_tries(self, schema_tries: u32) -> Result<Self, InvalidLimit> {
+        let schema_tries = InvalidLimit::check("subagents.schema_tries", schema_tries, &(1..=20))?;
+        Ok(Self { schema_tries, ..self })
+    }
+}

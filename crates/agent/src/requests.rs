@@ -1,0 +1,216 @@
+//! Asking a model, again where that may help.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use weft_model::{Model, ModelRequest, RequestOrigin, ResolvedModel};
+use weft_types::{EventBody, HeaderReason, StopReason, TurnEnd};
+
+use crate::answer::{Ended, Received, Receiver};
+use crate::backoff::wait_after;
+use crate::history::RequestHeader;
+use crate::slot::TurnCancel;
+use crate::turn::{LoopError, Place, Turns};
+
+/// What came of asking.
+pub(crate) enum Asked {
+    /// An answer, not yet in the log.
+    Answered(Received, StopReason),
+    /// None; what arrived of it is in the log.
+    Ended(TurnEnd),
+}
+
+/// What one attempt leads to.
+enum Judged {
+    /// It was the last.
+    Done(Asked),
+    /// Another one, after a wait, for this reason.
+    Again(Duration, String),
+}
+
+/// The attempts at one answer.
+#[derive(Default)]
+struct Attempts {
+    made: u32,
+    was_empty: bool,
+}
+
+impl Turns {
+    /// Asks the model for this step's answer.
+    pub(crate) async fn ask(&mut self, place: Place, cancel: &TurnCancel) -> Result<Asked, LoopError> {
+        let resolved = match self.options.models.resolve(self.options.model.as_deref()) {
+            Ok(resolved) => resolved,
+            Err(error) => return Ok(Asked::Ended(failed(error.message()))),
+        };
+        let request = self.request(place, &resolved)?;
+        let mut attempts = Attempts::default();
+        loop {
+            attempts.made += 1;
+            if let Some(end) = self.durable(cancel).await? {
+                return Ok(Asked::Ended(end));
+            }
+            let answer = self.receive(place, cancel, Arc::clone(&resolved.model), request.clone());
+            let (received, ended) = answer.await;
+            let (delay, message) = match self.judge(place, cancel, &mut attempts, received, ended)? {
+                Judged::Done(asked) => return Ok(asked),
+                Judged::Again(delay, message) => (delay, message),
+            };
+            self.append(retry(place, attempts.made, delay, message))?;
+            tokio::select! {
+                biased;
+                () = cancel.token().cancelled() => return Ok(Asked::Ended(aborted(cancel))),
+                () = tokio::time::sleep(delay) => {}
+            }
+        }
+    }
+
+    /// Decides what follows from an attempt. What was shown is never asked for again: it goes to the log.
+    fn judge(
+        &mut self,
+        place: Place,
+        cancel: &TurnCancel,
+        attempts: &mut Attempts,
+        received: Received,
+        ended: Ended,
+    ) -> Result<Judged, LoopError> {
+        let end = match ended {
+            Ended::Finished(StopReason::EndTurn | StopReason::ToolUse) if received.is_empty() => {
+                if !std::mem::replace(&mut attempts.was_empty, true) {
+                    return Ok(Judged::Again(Duration::ZERO, "the model's answer was empty".to_owned()));
+                }
+                self.commit(place, received, Some(StopReason::EndTurn))?;
+                failed("the model's answer was empty, twice")
+            }
+            Ended::Finished(stop) => return Ok(Judged::Done(Asked::Answered(received, stop))),
+            Ended::Cancelled => {
+                self.commit_interrupted(place, received)?;
+                aborted(cancel)
+            }
+            Ended::Failed(error) if received.shown => {
+                self.commit_interrupted(place, received)?;
+                failed(&format!("the answer broke off: {}", error.message()))
+            }
+            Ended::Failed(error) => {
+                match wait_after(&error, attempts.made, &self.options.limits, &self.options.jitter) {
+                    Ok(delay) => return Ok(Judged::Again(delay, error.message().to_owned())),
+                    Err(message) => failed(&message),
+                }
+            }
+        };
+        Ok(Judged::Done(Asked::Ended(end)))
+    }
+
+    async fn receive(
+        &self,
+        place: Place,
+        cancel: &TurnCancel,
+        model: Arc<dyn Model>,
+        request: ModelRequest,
+    ) -> (Received, Ended) {
+        let receiver = Receiver {
+            session: self.session(),
+            place,
+            cancel: cancel.token(),
+            answer_bytes: self.options.limits.answer_bytes,
+        };
+        receiver.receive(model, request).await
+    }
+
+    /// Waits until everything so far is durable; answers how the turn ends if it was stopped meanwhile.
+    async fn durable(&self, cancel: &TurnCancel) -> Result<Option<TurnEnd>, LoopError> {
+        tokio::select! {
+            biased;
+            () = cancel.token().cancelled() => Ok(Some(aborted(cancel))),
+            durable = self.session().durable() => Ok(durable.map(|()| None)?),
+        }
+    }
+
+    /// Builds the request, and logs what the model is given beside the messages if that is new.
+    fn request(&mut self, place: Place, resolved: &ResolvedModel) -> Result<ModelRequest, LoopError> {
+        let header = self.log_header(format!("{}/{}", resolved.provider, resolved.name))?;
+        Ok(ModelRequest {
+            model: resolved.name.clone(),
+            system: header.system,
+            messages: self.history.messages(),
+            tools: header.tools,
+            origin: RequestOrigin {
+                role: self.options.role,
+                label: self.options.label.clone(),
+                session: self.session().id().clone(),
+                turn: place.turn,
+                step: place.step,
+            },
+        })
+    }
+
+    /// The header of the next request, logged unless it is that of the request before.
+    fn log_header(&mut self, model: String) -> Result<RequestHeader, LoopError> {
+        let header = RequestHeader {
+            model,
+            system: Arc::clone(&self.options.system),
+            tools: self.tools().specs().into(),
+        };
+        let reason = match self.history.header() {
+            Some(last) if *last == header => return Ok(last.clone()),
+            Some(_) => HeaderReason::Changed,
+            None => HeaderReason::Initial,
+        };
+        self.append(EventBody::RequestHeader {
+            reason,
+            model: header.model.clone(),
+            system: header.system.to_string(),
+            tools: header.tools.to_vec(),
+        })?;
+        // The same, but shared with the requests.
+        self.history.set_header(header.clone());
+        Ok(header)
+    }
+
+    /// Logs what arrived of an answer that was cut off; its calls never happened.
+    fn commit_interrupted(&mut self, place: Place, mut received: Received) -> Result<(), LoopError> {
+        received.drop_calls();
+        if received.blocks.is_empty() {
+            return Ok(());
+        }
+        self.commit(place, received, None)
+    }
+
+    /// Logs an answer; without a stop reason it was interrupted.
+    pub(crate) fn commit(
+        &mut self,
+        place: Place,
+        received: Received,
+        stop: Option<StopReason>,
+    ) -> Result<(), LoopError> {
+        self.append(EventBody::AssistantMessage {
+            turn: place.turn,
+            step: place.step,
+            content: received.blocks,
+            stop,
+            usage: received.usage,
+            interrupted: stop.is_none(),
+        })?;
+        Ok(())
+    }
+}
+
+pub(crate) fn aborted(cancel: &TurnCancel) -> TurnEnd {
+    let by = cancel.cause().unwrap_or(weft_types::AbortCause::Closed);
+    TurnEnd::Aborted { by }
+}
+
+fn failed(message: &str) -> TurnEnd {
+    TurnEnd::Error {
+        message: message.to_owned(),
+    }
+}
+
+fn retry(place: Place, attempt: u32, delay: Duration, message: String) -> EventBody {
+    EventBody::ModelRetry {
+        turn: place.turn,
+        step: place.step,
+        attempt,
+        delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+        message,
+    }
+}

@@ -1,0 +1,128 @@
+//! One turn after the other.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use weft_observe::panic_text;
+use weft_session::{AppendError, Session, SinkError, closing_events};
+use weft_tools::{Extensions, Registration, ScheduleError, ToolRegistry};
+use weft_types::{AgentId, ContentBlock, EventBody, TurnEnd};
+
+use crate::history::History;
+use crate::slot::TurnCancel;
+use crate::{AgentContext, AgentOptions, permission};
+
+/// What an agent's turns need and leave behind for the next one.
+pub(crate) struct Turns {
+    pub(crate) id: AgentId,
+    pub(crate) options: AgentOptions,
+    pub(crate) extensions: Extensions,
+    pub(crate) history: History,
+    _policy: Registration,
+}
+
+/// Where in a session something happens.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) turn: u32,
+    pub(crate) step: u32,
+}
+
+/// Why the loop itself could not go on. The log may be left open.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoopError {
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+}
+
+impl Turns {
+    pub(crate) fn new(id: AgentId, options: AgentOptions) -> Self {
+        let context = AgentContext {
+            agent: id,
+            session: Arc::clone(&options.session),
+            cwd: options.session.header().cwd.clone().into(),
+            depth: options.session.header().depth,
+            subagents: Arc::clone(&options.subagents),
+            model: options.model.clone(),
+            permissions: options.permissions,
+        };
+        Self {
+            id,
+            extensions: Extensions::new().with(Arc::new(context)),
+            history: History::of(&options.session.events()),
+            _policy: permission::install(&options),
+            options,
+        }
+    }
+
+    /// Runs a turn to its end, whatever happens on the way, and leaves the log closed if it can be.
+    pub(crate) async fn run(&mut self, content: Vec<ContentBlock>, cancel: &TurnCancel) -> TurnEnd {
+        let message = match AssertUnwindSafe(self.turn(content, cancel)).catch_unwind().await {
+            Ok(Ok(end)) => return end,
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => format!("the agent's loop panicked: {}", panic_text(&*panic)),
+        };
+        tracing::error!(session = %self.session().id(), %message, "a turn broke off");
+        // Whatever of it still runs has nobody to report to.
+        cancel.token().cancel();
+        let end = TurnEnd::Error { message };
+        if let Err(error) = self.close_log(end.clone()) {
+            tracing::error!(session = %self.session().id(), %error, "the log of a broken turn stays open");
+        }
+        end
+    }
+
+    async fn turn(&mut self, content: Vec<ContentBlock>, cancel: &TurnCancel) -> Result<TurnEnd, LoopError> {
+        if self.history.turn_is_open() {
+            self.close_log(TurnEnd::Interrupted)?;
+        }
+        let turn = self.history.last_turn() + 1;
+        self.append(EventBody::TurnStart { turn })?;
+        self.append(EventBody::UserMessage { turn, content })?;
+        let end = self.steps(turn, cancel).await?;
+        let reason = end.clone();
+        self.append(EventBody::TurnEnd { turn, reason })?;
+        Ok(end)
+    }
+
+    async fn steps(&mut self, turn: u32, cancel: &TurnCancel) -> Result<TurnEnd, LoopError> {
+        for step in 1..=self.options.limits.max_steps {
+            if let Some(by) = cancel.cause() {
+                return Ok(TurnEnd::Aborted { by });
+            }
+            if let Some(end) = self.step(Place { turn, step }, cancel).await? {
+                return Ok(end);
+            }
+        }
+        Ok(cancel.cause().map_or(TurnEnd::MaxSteps, |by| TurnEnd::Aborted { by }))
+    }
+
+    /// Ends whatever the log has open, and derives everything from it anew.
+    fn close_log(&mut self, reason: TurnEnd) -> Result<(), AppendError> {
+        let session = Arc::clone(self.session());
+        let closed = closing_events(&session.events(), reason)
+            .into_iter()
+            .try_for_each(|body| session.append(body).map(drop));
+        self.history = History::of(&session.events());
+        closed
+    }
+
+    pub(crate) fn append(&mut self, body: EventBody) -> Result<(), AppendError> {
+        let event = self.session().append(body)?;
+        self.history.push(&event.body);
+        Ok(())
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.options.session
+    }
+
+    pub(crate) fn tools(&self) -> &ToolRegistry {
+        &self.options.tools
+    }
+}
