@@ -9,12 +9,16 @@
 mod card;
 mod check;
 mod normalise;
+mod run;
+mod scenario;
 mod transcript;
 mod wire;
 
 pub use card::{Card, cards};
 pub use check::{Rule, Violation, t_check};
 pub use normalise::{Facts, Normalised, SessionLog, normalise};
+pub use run::{Compare, Failure, Report, StepError, run_scenario};
+pub use scenario::ScenarioError;
 pub use transcript::{Direction, Exit, Row};
 pub use wire::{
     Finished, Message, PermissionAnswer, RequestId, Response, RpcError, WireClient, WireCommand, WireError, WireLimits,

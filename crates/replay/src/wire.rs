@@ -6,22 +6,21 @@
 
 mod command;
 mod error;
+mod exchange;
 mod lines;
 mod message;
 mod permission;
 mod process;
 
 use std::collections::HashMap;
-use std::io;
 
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::{Instant, timeout_at};
 
 pub use command::{WireCommand, WireLimits};
 pub use error::{RpcError, WireError};
-use lines::{LineError, Lines};
+use lines::Lines;
 pub use message::{Finished, Message, RequestId, Response};
 pub use permission::PermissionAnswer;
 use permission::Permissions;
@@ -122,10 +121,7 @@ impl WireClient {
     /// [`WireError::Refused`] if the agent answers with an error; else as [`WireClient::response`].
     pub async fn request(&mut self, method: &str, params: Value) -> Result<Value, WireError> {
         let id = self.send(method, params).await?;
-        self.response(id).await?.map_err(|error| WireError::Refused {
-            method: method.to_owned(),
-            error: Box::new(error),
-        })
+        self.result(method, id).await
     }
 
     /// Waits for the response to a request and takes it.
@@ -203,6 +199,25 @@ impl WireClient {
         Ok(())
     }
 
+    /// Closes a session, answers its held permission questions, and waits for the result.
+    ///
+    /// # Errors
+    ///
+    /// As [`WireClient::request`].
+    pub async fn close_session(&mut self, session: &str) -> Result<(), WireError> {
+        let method = "session/close";
+        let id = self.send(method, json!({"sessionId": session})).await?;
+        for question in self.permissions.release(session) {
+            self.answer(&question, "result", permission::cancelled()).await?;
+        }
+        self.result(method, id).await.map(drop)
+    }
+
+    /// Whether the agent's input is open.
+    pub fn is_writable(&self) -> bool {
+        self.stdin.is_some()
+    }
+
     /// Closes the agent's input; it is expected to end by itself.
     pub fn close_stdin(&mut self) {
         self.stdin = None;
@@ -234,6 +249,13 @@ impl WireClient {
         })
     }
 
+    async fn result(&mut self, method: &str, id: RequestId) -> Result<Value, WireError> {
+        self.response(id).await?.map_err(|error| WireError::Refused {
+            method: method.to_owned(),
+            error: Box::new(error),
+        })
+    }
+
     async fn wait_row<T>(
         &mut self,
         session: &str,
@@ -258,133 +280,6 @@ impl WireClient {
             self.next_awaiting(awaited).await?;
         }
     }
-
-    async fn next_awaiting(&mut self, awaited: &str) -> Result<Message, WireError> {
-        match timeout_at(self.deadline, self.stdout.next()).await {
-            Ok(Ok(Some(line))) => self.receive(&line).await,
-            Ok(Ok(None)) => Err(WireError::Ended {
-                awaited: awaited.to_owned(),
-                stderr: self.stderr(),
-            }),
-            Ok(Err(error)) => Err(self.line_error(error)),
-            Err(_) => Err(self.timeout(awaited)),
-        }
-    }
-
-    /// Records a line and does what a client must at once: match responses, answer requests.
-    async fn receive(&mut self, line: &[u8]) -> Result<Message, WireError> {
-        let Ok(value) = serde_json::from_slice::<Value>(line) else {
-            return Err(self.bad_line("not JSON", line));
-        };
-        self.record(Direction::Received, value.clone(), line.len())?;
-        let (id, method) = (value.get("id"), value["method"].as_str());
-        let params = &value["params"];
-        let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
-        match (id, method) {
-            (None, Some("session/update")) => Ok(Message::Update {
-                session,
-                update: params["update"].clone(),
-            }),
-            (Some(id), Some("session/request_permission")) => {
-                if let Some(result) = self.permissions.answer(id, params)? {
-                    self.answer(id, "result", result).await?;
-                }
-                Ok(Message::Permission { session })
-            }
-            (Some(id), Some(method)) => {
-                let error = json!({"code": -32601, "message": format!("this client has no {method}")});
-                self.answer(id, "error", error).await?;
-                Ok(Message::Other(value))
-            }
-            (Some(id), None) => Ok(self.keep_response(id, &value)),
-            (None, _) => Ok(Message::Other(value)),
-        }
-    }
-
-    fn keep_response(&mut self, id: &Value, response: &Value) -> Message {
-        let known = id.as_u64().map(RequestId).filter(|id| self.methods.contains_key(id));
-        let Some(id) = known else {
-            return Message::Other(response.clone());
-        };
-        let answer = match (response.get("result"), response.get("error")) {
-            (_, Some(error)) => Err(RpcError::from_wire(error)),
-            (result, None) => Ok(result.cloned().unwrap_or_default()),
-        };
-        // The first response counts; a second one is for the checker to find.
-        self.responses.entry(id).or_insert(answer);
-        Message::Response(id)
-    }
-
-    /// Answers a request of the agent. One that no longer listens goes without its answer.
-    async fn answer(&mut self, id: &Value, member: &str, value: Value) -> Result<(), WireError> {
-        let line = json!({"jsonrpc": "2.0", "id": id, member: value});
-        match self.write("a response", line).await {
-            Err(WireError::InputClosed { .. } | WireError::Write { .. }) => Ok(()),
-            outcome => outcome,
-        }
-    }
-
-    async fn write(&mut self, what: &str, line: Value) -> Result<(), WireError> {
-        let Some(stdin) = &mut self.stdin else {
-            return Err(WireError::InputClosed { what: what.to_owned() });
-        };
-        let text = format!("{line}\n");
-        match timeout_at(self.deadline, write_all(stdin, &text)).await {
-            Ok(Ok(())) => self.record(Direction::Sent, line, text.len()),
-            Ok(Err(source)) => Err(WireError::Write {
-                what: what.to_owned(),
-                source,
-            }),
-            Err(_) => Err(self.timeout(&format!("the agent to read {what}"))),
-        }
-    }
-
-    fn record(&mut self, dir: Direction, line: Value, len: usize) -> Result<(), WireError> {
-        self.recorded += len;
-        self.rows.push(Row::Line { dir, line });
-        if self.recorded > self.limits.transcript {
-            return Err(WireError::TooLong {
-                what: "transcript",
-                limit: self.limits.transcript,
-            });
-        }
-        Ok(())
-    }
-
-    fn timeout(&self, awaited: &str) -> WireError {
-        WireError::Timeout {
-            limit: self.limits.total,
-            awaited: awaited.to_owned(),
-        }
-    }
-
-    fn line_error(&mut self, error: LineError) -> WireError {
-        match error {
-            LineError::Read(source) => WireError::Read { source },
-            LineError::TooLong => WireError::TooLong {
-                what: "line",
-                limit: self.limits.line,
-            },
-            LineError::Unterminated(text) => self.bad_line("without a newline at its end", &text),
-        }
-    }
-
-    fn bad_line(&mut self, problem: &'static str, line: &[u8]) -> WireError {
-        let text = String::from_utf8_lossy(line);
-        self.rows.push(Row::Line {
-            dir: Direction::Received,
-            line: Value::String(text.clone().into_owned()),
-        });
-        WireError::BadLine {
-            problem,
-            line: text.chars().take(200).collect(),
-        }
-    }
-}
-
-async fn write_all(stdin: &mut ChildStdin, text: &str) -> io::Result<()> {
-    stdin.write_all(text.as_bytes()).await?;
-    stdin.flush().await
 }
 
 /// Method and parameters of a request or notification from the agent.
