@@ -1,0 +1,278 @@
+//! The `bash` tool: one shell command, its output live in its card and, bounded, for the model.
+//!
+//! # What a command can rely on
+//!
+//! - It runs as `bash -c`, or `sh -c` where there is no bash, in the session's folder.
+//! - Its input is empty. Its output and errors are one stream, in the order in which they were written.
+//! - Its environment is the program's own less the names in [`BashConfig::hidden_environment`].
+//! - It leads a process group. When the shell ends, output is read for a quarter of a second more if
+//!   something still holds the pipe; then whatever is left of the group is killed. Nothing goes on in the
+//!   background, but for what left the group on purpose (`setsid`): that runs, its output lost, until the
+//!   program ends ([`Orphans`](crate::Orphans)).
+//! - On a cancel or a timeout the group gets SIGTERM and, a second later, SIGKILL.
+//!
+//! A command that fails is a result like any other: the model reads its exit code. The call itself fails
+//! only if the command could not start, ran out of time or was cancelled; the output until then is kept.
+
+mod config;
+mod console;
+mod decode;
+mod fence;
+mod group;
+mod output;
+mod run;
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use weft_tools::{
+    CallView, ErrorCode, ExitStatus as ShownExit, ResultForView, ResultView, Tool, ToolError, ToolExecution,
+    WorkingDirectory,
+};
+use weft_types::{ContentBlock, ToolSpec, text_of};
+
+pub use self::config::{BashConfig, InvalidSetting};
+use self::console::Console;
+use self::group::Group;
+use self::run::Ending;
+
+/// Runs shell commands.
+///
+/// Needs the [`WorkingDirectory`] extension of its caller.
+#[derive(Debug)]
+pub struct Bash {
+    config: BashConfig,
+}
+
+impl Bash {
+    /// The tool with these settings, or the first setting that is out of bounds.
+    pub fn new(config: BashConfig) -> Result<Self, InvalidSetting> {
+        config.validate()?;
+        Ok(Self { config })
+    }
+
+    async fn run(&self, execution: &ToolExecution) -> Result<Finished, ToolError> {
+        let arguments: Arguments = Deserialize::deserialize(execution.arguments())
+            .map_err(|error| ToolError::with_code(ErrorCode::InvalidArgs, error.to_string()))?;
+        let folder = execution
+            .extension::<WorkingDirectory>()
+            .ok_or_else(|| ToolError::new("failed to run the command: its caller named no working folder"))?;
+        let limit = arguments
+            .timeout_ms
+            .map_or(self.config.default_timeout, Duration::from_millis);
+        let (group, pipe) = Group::start(&arguments.command, &folder.0, &self.config.hidden_environment)
+            .map_err(|error| ToolError::new(chain(&error)))?;
+        let mut console = Console::new(pipe, &self.config, execution.clone());
+        let ending = run::to_end(group, &mut console, limit, execution.signal()).await;
+        let output = console.finish()?;
+        match ending {
+            Ok(Ending::Exited(status)) => Ok(Finished::new(status, output)),
+            Ok(Ending::TimedOut) => {
+                let reason = format!(
+                    "the command was killed: it was still running after {} ms (timeout_ms allows up to {})",
+                    limit.as_millis(),
+                    self.config.max_timeout.as_millis(),
+                );
+                Err(ToolError::with_code(
+                    ErrorCode::ToolTimeout,
+                    with_output(&reason, &output),
+                ))
+            }
+            Ok(Ending::Cancelled) => {
+                let reason = "the command was cancelled and killed";
+                Err(ToolError::with_code(ErrorCode::Aborted, with_output(reason, &output)))
+            }
+            Err(error) => Err(ToolError::new(format!("failed to wait for the command: {error}"))),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    command: String,
+    timeout_ms: Option<u64>,
+}
+
+/// The canonical value: a command that ended by itself.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Finished {
+    output: String,
+    #[serde(flatten)]
+    exit: Exit,
+}
+
+/// How the shell ended: what a card is given of the value.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Exit {
+    ExitCode(i32),
+    Signal(String),
+}
+
+impl Finished {
+    fn new(status: ExitStatus, output: String) -> Self {
+        let exit = match (status.code(), status.signal()) {
+            (Some(code), _) => Exit::ExitCode(code),
+            (None, signal) => Exit::Signal(signal_name(signal.unwrap_or_default())),
+        };
+        Self { output, exit }
+    }
+}
+
+impl Exit {
+    /// The last line of what the model gets.
+    fn line(&self) -> String {
+        match self {
+            Self::ExitCode(code) => format!("exit code {code}"),
+            Self::Signal(name) => format!("killed by {name}"),
+        }
+    }
+}
+
+impl Tool for Bash {
+    fn spec(&self) -> ToolSpec {
+        let (default, max) = (
+            self.config.default_timeout.as_millis(),
+            self.config.max_timeout.as_millis(),
+        );
+        ToolSpec {
+            name: "bash".into(),
+            description: format!(
+                "Runs a shell command in the session's folder and returns what it printed, errors included, and its \
+                 exit code. Input is empty. Output beyond {} characters is cut in the middle. The command is killed \
+                 after timeout_ms (default {default}, at most {max}). Nothing runs on in the background: processes \
+                 that the command leaves behind are killed when it returns.",
+                self.config.max_output_chars,
+            ),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "command": { "type": "string", "minLength": 1, "description": "The command, as typed into a shell." },
+                    "timeout_ms": {
+                        "type": "integer", "minimum": 1, "maximum": max as u64,
+                        "description": format!("Milliseconds after which the command is killed; default {default}."),
+                    },
+                },
+                "required": ["command"],
+                "additionalProperties": false,
+            }),
+        }
+    }
+
+    fn output_schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "output": { "type": "string" },
+                "exitCode": { "type": "integer" },
+                "signal": { "type": "string" },
+            },
+            "required": ["output"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn execute(self: Arc<Self>, execution: ToolExecution) -> BoxFuture<'static, Result<Value, ToolError>> {
+        async move {
+            let finished = self.run(&execution).await?;
+            serde_json::to_value(finished).map_err(|error| ToolError::new(error.to_string()))
+        }
+        .boxed()
+    }
+
+    /// Two blocks: the output, if there is any, and how the command ended.
+    fn render(&self, _arguments: &Value, value: &Value) -> Vec<ContentBlock> {
+        let Ok(Finished { mut output, exit }) = Finished::deserialize(value) else {
+            return Vec::new();
+        };
+        let mut blocks = Vec::new();
+        if !output.is_empty() {
+            if !output.ends_with('\n') {
+                output.push('\n');
+            }
+            blocks.push(ContentBlock::text(output));
+        }
+        blocks.push(ContentBlock::text(exit.line()));
+        blocks
+    }
+
+    fn presentation_meta(&self, _arguments: &Value, value: &Value) -> Option<Value> {
+        let exit = Finished::deserialize(value).ok()?.exit;
+        serde_json::to_value(exit).ok()
+    }
+
+    fn needs_approval(&self, _arguments: &Value) -> bool {
+        true
+    }
+
+    fn present_call(&self, arguments: &Value) -> Option<CallView> {
+        let arguments = Arguments::deserialize(arguments).ok()?;
+        Some(CallView::Terminal {
+            title: arguments.command,
+            description: None,
+            cwd: None,
+        })
+    }
+
+    fn present_result(&self, _arguments: &Value, result: &ResultForView<'_>) -> Option<ResultView> {
+        let exit = result.meta.and_then(|meta| Exit::deserialize(meta).ok());
+        let mut shown = result.content;
+        // A success needs no words: the last block is left out when it says no more than that.
+        if let (Some(Exit::ExitCode(0)), Some((last, rest))) = (&exit, shown.split_last())
+            && last.as_text() == Some(&Exit::ExitCode(0).line())
+        {
+            shown = rest;
+        }
+        Some(ResultView::Terminal {
+            title: None,
+            output: Some(text_of(shown)),
+            exit: exit.map(|exit| match exit {
+                Exit::ExitCode(code) => ShownExit::Code(code),
+                Exit::Signal(name) => ShownExit::Signal(name),
+            }),
+        })
+    }
+}
+
+/// Why the command has no exit code, and what it had printed.
+fn with_output(reason: &str, output: &str) -> String {
+    if output.is_empty() {
+        return format!("{reason}; it had printed nothing");
+    }
+    format!("{reason}; it had printed:\n{output}")
+}
+
+/// An error with its causes in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+/// A signal as people know it; by its number if it has no common name.
+fn signal_name(number: i32) -> String {
+    let name = match number {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        _ => return format!("signal {number}"),
+    };
+    name.into()
+}
+
+#[cfg(test)]
+mod tests;

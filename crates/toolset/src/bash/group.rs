@@ -1,0 +1,126 @@
+//! The process group of one command: everything it starts, unless it leaves the group on purpose.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+
+/// A shell with its group. Dropping it kills the group.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// The shell, which leads the group.
+    pub(super) shell: Child,
+    id: Pid,
+    killed: bool,
+}
+
+/// Why a command did not start.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StartError {
+    #[error("failed to run the command in {folder}: {reason}")]
+    Folder { folder: String, reason: String },
+    #[error("failed to open a pipe for the command's output")]
+    Pipe(#[source] io::Error),
+    #[error("failed to start {shell}")]
+    Shell {
+        shell: &'static str,
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Group {
+    /// Starts the command in the folder, with a null input and both outputs in one pipe.
+    ///
+    /// The shell is `bash`, or `sh` where there is no `bash`.
+    pub(super) fn start(command: &str, folder: &Path, hidden: &[String]) -> Result<(Self, pipe::Receiver), StartError> {
+        check_folder(folder)?;
+        match Self::start_with("bash", command, folder, hidden) {
+            Err(StartError::Shell { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Self::start_with("sh", command, folder, hidden)
+            }
+            started => started,
+        }
+    }
+
+    fn start_with(
+        shell: &'static str,
+        command: &str,
+        folder: &Path,
+        hidden: &[String],
+    ) -> Result<(Self, pipe::Receiver), StartError> {
+        // One pipe for both, so that their output stays in the order in which it was written.
+        let (output, input) = io::pipe().map_err(StartError::Pipe)?;
+        let second = input.try_clone().map_err(StartError::Pipe)?;
+        let output = pipe::Receiver::from_owned_fd(OwnedFd::from(output)).map_err(StartError::Pipe)?;
+        let mut shell_command = Command::new(shell);
+        shell_command
+            .args([OsStr::new("-c"), OsStr::new("--"), OsStr::new(command)])
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(input)
+            .stderr(second)
+            .process_group(0)
+            .kill_on_drop(true);
+        hidden.iter().for_each(|name| {
+            shell_command.env_remove(name);
+        });
+        let child = shell_command
+            .spawn()
+            .map_err(|source| StartError::Shell { shell, source })?;
+        let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let id = id.expect("a process that was not waited for has its id");
+        let group = Self {
+            shell: child,
+            id,
+            killed: false,
+        };
+        Ok((group, output))
+    }
+
+    /// Asks all of the group to end.
+    pub(super) fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Kills all that is left of the group. Once: its number may then become that of another.
+    pub(super) fn kill(&mut self) {
+        if !std::mem::replace(&mut self.killed, true) {
+            self.signal(Signal::KILL);
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        // A group that has ended by itself is no error.
+        if let Err(error) = kill_process_group(self.id, signal)
+            && error != rustix::io::Errno::SRCH
+        {
+            tracing::warn!(group = self.id.as_raw_nonzero().get(), ?signal, %error, "failed to signal a command's group");
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Says what is wrong with the folder, which the error of a failed start does not tell.
+fn check_folder(folder: &Path) -> Result<(), StartError> {
+    let refused = |reason: String| StartError::Folder {
+        folder: folder.display().to_string(),
+        reason,
+    };
+    match std::fs::metadata(folder) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(refused("it is not a folder".into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(refused("the folder does not exist".into())),
+        Err(error) => Err(refused(error.to_string())),
+    }
+}
