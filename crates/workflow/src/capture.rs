@@ -76,7 +76,7 @@ struct Shared {
 enum State {
     /// The run is not known yet.
     Window(HashMap<RunId, Candidate>),
-    Following(Follow),
+    Following(Box<Follow>),
     Released,
 }
 
@@ -89,8 +89,17 @@ struct Follow {
     run: RunId,
     /// Absent while a thread delivers; it has the snapshot then.
     idle: Option<Snapshot>,
-    /// What came up while a thread delivers; texts are cut already.
+    backlog: Backlog,
+}
+
+/// What came up while a thread delivers, with texts cut already.
+///
+/// A script may narrate faster than a sink takes it; then only the newest phase and log line are kept, so that the
+/// backlog is bounded by the members.
+struct Backlog {
     queue: VecDeque<ObservationKind>,
+    /// The length at which superseded narration is thrown out.
+    limit: usize,
 }
 
 impl Capture {
@@ -120,11 +129,11 @@ impl Capture {
             let mut state = lock(&self.shared.state);
             let State::Window(candidates) = &mut *state else { return };
             let candidate = candidates.remove(&info.id);
-            *state = State::Following(Follow {
+            *state = State::Following(Box::new(Follow {
                 run: info.id.clone(),
                 idle: None,
-                queue: VecDeque::new(),
-            });
+                backlog: Backlog::new(),
+            }));
             self.shared.delivering.send_replace(true);
             candidate.unwrap_or_else(|| Candidate::new(info, self.shared.limits))
         };
@@ -227,7 +236,7 @@ impl Shared {
                 State::Following(follow) if follow.run != observation.run.id => return,
                 State::Following(follow) => {
                     let Some(snapshot) = follow.idle.take() else {
-                        return follow.queue.push_back(compact(&observation.kind, self.limits));
+                        return follow.backlog.push(compact(&observation.kind, self.limits));
                     };
                     self.delivering.send_replace(true);
                     snapshot
@@ -246,6 +255,44 @@ impl Shared {
         let subscription = lock(&self.subscription).take();
         // Both drops run code of others' making, so they run without a lock.
         drop((state, subscription));
+    }
+}
+
+impl Backlog {
+    const LIMIT: usize = 1_024;
+
+    fn new() -> Self {
+        Self {
+            queue: VecDeque::new(),
+            limit: Self::LIMIT,
+        }
+    }
+
+    fn push(&mut self, kind: ObservationKind) {
+        self.queue.push_back(kind);
+        if self.queue.len() >= self.limit {
+            self.drop_superseded();
+            self.limit = Self::LIMIT.max(2 * self.queue.len());
+        }
+    }
+
+    fn drop_superseded(&mut self) {
+        let newest = |phase: bool| self.queue.iter().rposition(|kind| is_narration(kind, phase));
+        let (phase, log) = (newest(true), newest(false));
+        let mut index = 0;
+        self.queue.retain(|kind| {
+            let here = Some(index);
+            index += 1;
+            !(is_narration(kind, true) && here != phase || is_narration(kind, false) && here != log)
+        });
+    }
+}
+
+fn is_narration(kind: &ObservationKind, phase: bool) -> bool {
+    match kind {
+        ObservationKind::Phase { .. } => phase,
+        ObservationKind::Log { .. } => !phase,
+        _ => false,
     }
 }
 
@@ -297,7 +344,7 @@ impl Delivery<'_> {
         let State::Following(follow) = &mut *state else {
             return None;
         };
-        if let Some(kind) = follow.queue.pop_front() {
+        if let Some(kind) = follow.backlog.queue.pop_front() {
             return Some(kind);
         }
         if self.snapshot.as_ref().is_some_and(Snapshot::is_over) {
@@ -344,3 +391,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing under these locks can panic half-way.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

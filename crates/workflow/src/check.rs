@@ -177,3 +177,6 @@ fn started(label: &str, phase: Option<&String>, child_id: &SessionId) -> Started
         child_id: child_id.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests;

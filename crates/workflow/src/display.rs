@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
+use unicode_segmentation::UnicodeSegmentation;
+
 /// How much of a script's texts a live card shows, in characters after escaping, the ellipsis included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DisplayLimits {
@@ -62,16 +64,16 @@ pub struct DisplayLimitsError {
 
 /// A text on one line and at most `max_chars` characters long.
 ///
-/// Line breaks, control characters and those that reorder or hide their neighbours are escaped; a longer text ends
-/// with an ellipsis at a whole character. No more of the text is read than is shown.
+/// Line breaks, control characters and those that reorder their neighbours are escaped; a longer text ends with an
+/// ellipsis, and what people see as one character stays whole. No more of the text is read than is shown.
 pub fn cut_for_display(text: &str, max_chars: usize) -> String {
     let mut shown = String::new();
     let mut chars = 0;
     // Where the text ends if the ellipsis has to follow.
     let mut cut = 0;
-    for c in text.chars() {
+    for cluster in first_chars(text, max_chars + LONGEST_CLUSTER).graphemes(true) {
         let before = shown.len();
-        push_escaped(&mut shown, c);
+        cluster.chars().for_each(|c| push_escaped(&mut shown, c));
         chars += shown[before..].chars().count();
         if chars > max_chars {
             shown.truncate(cut);
@@ -83,6 +85,13 @@ pub fn cut_for_display(text: &str, max_chars: usize) -> String {
         }
     }
     shown
+}
+
+/// Longer than any sequence that is drawn as one character; piles of combining marks are cut.
+const LONGEST_CLUSTER: usize = 32;
+
+fn first_chars(text: &str, count: usize) -> &str {
+    text.char_indices().nth(count).map_or(text, |(end, _)| &text[..end])
 }
 
 fn push_escaped(out: &mut String, c: char) {
@@ -101,3 +110,6 @@ fn push_escaped(out: &mut String, c: char) {
 fn reorders_or_breaks(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
+
+#[cfg(test)]
+mod tests;

@@ -162,3 +162,6 @@ impl Reader {
             .push(format!("{path} must be {expected}, found {found}"));
     }
 }
+
+#[cfg(test)]
+mod tests;

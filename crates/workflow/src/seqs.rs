@@ -39,3 +39,6 @@ impl Seqs {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -142,3 +142,6 @@ fn replace(shown: &mut Option<String>, text: &str, limits: DisplayLimits) -> boo
     *shown = Some(text);
     true
 }
+
+#[cfg(test)]
+mod tests;
