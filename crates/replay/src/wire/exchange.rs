@@ -15,10 +15,13 @@ impl WireClient {
     pub(super) async fn next_awaiting(&mut self, awaited: &str) -> Result<Message, WireError> {
         match timeout_at(self.deadline, self.stdout.next()).await {
             Ok(Ok(Some(line))) => self.receive(&line).await,
-            Ok(Ok(None)) => Err(WireError::Ended {
-                awaited: awaited.to_owned(),
-                stderr: self.stderr(),
-            }),
+            Ok(Ok(None)) => {
+                self.process.last_words().await;
+                Err(WireError::Ended {
+                    awaited: awaited.to_owned(),
+                    stderr: self.stderr(),
+                })
+            }
             Ok(Err(error)) => Err(self.line_error(error)),
             Err(_) => Err(self.timeout(awaited)),
         }

@@ -84,9 +84,17 @@ impl Process {
         self.exit = Some(exit);
         let survivors = group::exists(self.pid);
         self.kill_group();
-        // Whoever still holds the pipe is dead by now or does not belong to the agent.
-        drop(timeout(grace, &mut self.drain).await);
+        self.last_words().await;
         Ok((exit, survivors))
+    }
+
+    /// Waits a moment until stderr was read to its end, which may come later than that of stdout. It
+    /// does not come while someone else holds the pipe.
+    pub(super) async fn last_words(&mut self) {
+        const MOMENT: Duration = Duration::from_secs(1);
+        if !self.drain.is_finished() {
+            drop(timeout(MOMENT, &mut self.drain).await);
+        }
     }
 
     fn kill_group(&mut self) {

@@ -256,8 +256,9 @@ async fn an_agent_that_reads_nothing_meets_the_total_limit() {
 async fn an_agent_that_dies_is_reported_with_its_last_words() {
     let mut client = start("echo 'config.toml: bad key' >&2; read a; exit 3");
     let error = client.request("initialize", json!({})).await.unwrap_err();
-    let expected = "the agent closed its output while waiting for the response to initialize";
-    assert!(error.to_string().starts_with(expected), "{error}");
+    let expected = "the agent closed its output while waiting for the response to initialize; its stderr ends:\n\
+        config.toml: bad key";
+    assert_eq!(error.to_string(), expected);
     let finished = client.finish().await.unwrap();
     assert_eq!(finished.exit, Exit::Code(3));
     assert_eq!(finished.stderr, "config.toml: bad key\n");
