@@ -1,1 +1,19 @@
 //! HTTP adapters behind the model seam.
+//!
+//! [`OpenAiChat`] speaks the chat-completions protocol that most endpoints have. Nothing is connected and
+//! no certificate is read before the first request, so building one costs next to nothing.
+//!
+//! Retrying is left to the caller: an adapter says what kind of failure it was and how long the endpoint
+//! asked to wait. This crate knows neither agents nor tools.
+
+mod crypto;
+mod http;
+mod openai_chat;
+mod redact;
+mod retry_after;
+mod secret;
+mod sse;
+
+pub use crypto::install_crypto;
+pub use openai_chat::{ConfigError, OpenAiChat, OpenAiChatConfig};
+pub use secret::Secret;

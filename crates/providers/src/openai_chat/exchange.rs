@@ -1,0 +1,230 @@
+//! One request and its answer on the wire.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use reqwest::{Response, StatusCode};
+use tokio::time::timeout;
+use weft_model::{ModelError, ModelEvent, ModelRequest, ModelStream};
+
+use super::Endpoint;
+use super::answer::{Answer, Events};
+use super::request::body;
+use crate::http::root_cause;
+use crate::sse::{SseDecoder, SseEvent};
+
+/// How much of the body of a refusal is read, in bytes.
+const MAX_REFUSAL: usize = 64 << 10;
+/// How long to wait for the body of a refusal, and for the usage after the last word of an answer.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Sends a request at the first poll and streams its answer. Dropping the stream drops the connection.
+pub(super) fn stream(endpoint: Arc<Endpoint>, request: ModelRequest) -> ModelStream {
+    let start = Exchange {
+        endpoint,
+        events: Events::new(),
+        state: State::Asking(Box::new(request)),
+    };
+    Box::pin(stream::unfold(start, async |mut exchange| {
+        exchange.next().await.map(|item| (item, exchange))
+    }))
+}
+
+struct Exchange {
+    endpoint: Arc<Endpoint>,
+    events: Events,
+    state: State,
+}
+
+enum State {
+    Asking(Box<ModelRequest>),
+    Reading(Box<Reading>),
+    /// An error to be given once the events before it are.
+    Failed(ModelError),
+    Ended,
+}
+
+impl Exchange {
+    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(Ok(event));
+            }
+            let next = match std::mem::replace(&mut self.state, State::Ended) {
+                State::Asking(request) => self
+                    .endpoint
+                    .ask(&request)
+                    .await
+                    .map(|reading| State::Reading(reading.into())),
+                State::Reading(mut reading) => match reading.advance(&mut self.events).await {
+                    Ok(true) => Ok(State::Reading(reading)),
+                    Ok(false) => reading.answer.finish(&mut self.events).map(|()| State::Ended),
+                    Err(error) => Err(error),
+                },
+                State::Failed(error) => return Some(Err(error)),
+                State::Ended => return None,
+            };
+            self.state = next.unwrap_or_else(State::Failed);
+        }
+    }
+}
+
+impl Endpoint {
+    /// Sends a request and waits for the head of the answer.
+    async fn ask(self: &Arc<Self>, request: &ModelRequest) -> Result<Reading, ModelError> {
+        let client = self.client.get().await?;
+        let post = client.post(self.url.clone()).header(CONTENT_TYPE, "application/json");
+        let post = post
+            .header(ACCEPT, "text/event-stream")
+            .headers(self.headers.clone())
+            .body(body(request));
+        let wait = self.config.idle_timeout;
+        let response = match timeout(wait, post.send()).await {
+            Ok(sent) => sent.map_err(|error| self.unreachable(&error))?,
+            Err(_) => return Err(self.silent(wait)),
+        };
+        let status = response.status();
+        if !status.is_success() {
+            return Err(self.refusal(status, response).await);
+        }
+        Ok(Reading {
+            endpoint: Arc::clone(self),
+            answer: Answer::new(Arc::clone(self), request),
+            body: Body::Unknown(Vec::new()),
+            claims_html: is_html(response.headers()),
+            response,
+        })
+    }
+
+    /// Reads what an endpoint says with a refusal, as far as it comes.
+    async fn refusal(&self, status: StatusCode, mut response: Response) -> ModelError {
+        let headers = std::mem::take(response.headers_mut());
+        let mut body = Vec::new();
+        let reading = async {
+            while let Ok(Some(bytes)) = response.chunk().await {
+                body.extend_from_slice(&bytes);
+                if body.len() > MAX_REFUSAL {
+                    break;
+                }
+            }
+        };
+        // What has come by then is shown; the status alone says enough.
+        timeout(GRACE.min(self.config.idle_timeout), reading).await.ok();
+        body.truncate(MAX_REFUSAL);
+        self.refused(status, &headers, &String::from_utf8_lossy(&body))
+    }
+}
+
+/// An answer that is being read.
+struct Reading {
+    endpoint: Arc<Endpoint>,
+    response: Response,
+    claims_html: bool,
+    body: Body,
+    answer: Answer,
+}
+
+/// What the bytes turn out to be. Their first one decides, since headers are often wrong.
+enum Body {
+    /// Nothing but white space has come.
+    Unknown(Vec<u8>),
+    Events(SseDecoder),
+    /// One JSON text, though a stream was asked for.
+    Json(Vec<u8>),
+}
+
+impl Reading {
+    /// Reads on; `false` when there is no more to read.
+    async fn advance(&mut self, events: &mut Events) -> Result<bool, ModelError> {
+        let idle = self.endpoint.config.idle_timeout;
+        let wait = if self.answer.is_whole() { idle.min(GRACE) } else { idle };
+        match timeout(wait, self.response.chunk()).await {
+            Ok(Ok(Some(bytes))) => self.take(&bytes, events)?,
+            Ok(Ok(None)) => {
+                self.end(events)?;
+                return Ok(false);
+            }
+            // What follows the last word of an answer is not worth failing for.
+            _ if self.answer.is_whole() => return Ok(false),
+            Ok(Err(error)) => return Err(self.endpoint.incomplete(root_cause(&error))),
+            Err(_) => {
+                return Err(self
+                    .endpoint
+                    .incomplete(format!("nothing came for {wait:?} (idle_timeout)")));
+            }
+        }
+        Ok(!self.answer.has_ended())
+    }
+
+    fn take(&mut self, bytes: &[u8], events: &mut Events) -> Result<(), ModelError> {
+        let config = &self.endpoint.config;
+        match &mut self.body {
+            Body::Unknown(head) => {
+                head.extend_from_slice(bytes);
+                let known = match first_byte(head) {
+                    Some(b'<') => return Err(self.endpoint.foreign("a web page", &String::from_utf8_lossy(head))),
+                    _ if self.claims_html => {
+                        return Err(self.endpoint.foreign("a web page", &String::from_utf8_lossy(head)));
+                    }
+                    Some(b'{' | b'[') => Body::Json(Vec::new()),
+                    Some(_) => Body::Events(SseDecoder::new(config.max_event_bytes)),
+                    None if head.len() > config.max_event_bytes => return Err(self.endpoint.foreign("nothing", "")),
+                    None => return Ok(()),
+                };
+                let head = std::mem::take(head);
+                self.body = known;
+                self.take(&head, events)
+            }
+            Body::Json(text) => {
+                text.extend_from_slice(bytes);
+                let max = config.max_answer_bytes;
+                if text.len() > max {
+                    return Err(self.endpoint.too_long(format!("more than max_answer_bytes ({max})")));
+                }
+                Ok(())
+            }
+            Body::Events(decoder) => {
+                let mut decoded = Vec::new();
+                let decoding = decoder.push(bytes, &mut decoded);
+                self.answer_events(&decoded, events)?;
+                decoding.map_err(|error| self.endpoint.too_long(error))
+            }
+        }
+    }
+
+    /// Takes the end of the body.
+    fn end(&mut self, events: &mut Events) -> Result<(), ModelError> {
+        match &mut self.body {
+            Body::Unknown(_) => Err(self.endpoint.incomplete("it is empty")),
+            Body::Json(text) => self.answer.take_whole(text, events),
+            Body::Events(decoder) => {
+                let last = decoder.finish();
+                self.answer_events(last.as_slice(), events)
+            }
+        }
+    }
+
+    fn answer_events(&mut self, decoded: &[SseEvent], events: &mut Events) -> Result<(), ModelError> {
+        for event in decoded {
+            if self.answer.has_ended() {
+                break;
+            }
+            self.answer.take_event(event, events)?;
+        }
+        Ok(())
+    }
+}
+
+/// The first byte that is neither white space nor part of a byte-order mark.
+fn first_byte(head: &[u8]) -> Option<u8> {
+    head.iter()
+        .copied()
+        .find(|byte| !byte.is_ascii_whitespace() && !matches!(byte, 0xef | 0xbb | 0xbf))
+}
+
+fn is_html(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/html"))
+}
