@@ -106,7 +106,8 @@ async fn play(
     client: &mut WireClient,
     failures: &mut Vec<Failure>,
 ) -> Result<(), Failure> {
-    let mut player = Player::new(client, &home.cwd());
+    let cwd = home.cwd();
+    let mut player = Player::new(client, &cwd);
     for (at, step) in scenario.script.steps.iter().enumerate() {
         player.step(&step.action).await.map_err(|source| Failure::Step {
             number: at + 1,

@@ -125,6 +125,14 @@ pub enum StepError {
         /// What the step says.
         expected: String,
     },
+    /// A file of the workspace could not be written.
+    #[error("could not write {name}: {source}")]
+    Write {
+        /// The file.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
     /// No process got a signal.
     #[error("could not signal the {target}: {problem}")]
     Signal {

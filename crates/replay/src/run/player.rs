@@ -7,13 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::{StepError, signal};
 use crate::normalise::HARNESS;
-use crate::scenario::{Action, Await, ExpectError, Request, Signal, SignalTarget, WaitUpdate};
+use crate::scenario::{Action, Await, ExpectError, Request, Signal, SignalTarget, WaitUpdate, WriteFile};
 use crate::{Exit, Finished, RequestId, Response, WireClient};
 
 /// A client in the middle of its script.
 pub(super) struct Player<'a> {
     client: &'a mut WireClient,
-    cwd: String,
+    /// The folder of the sessions.
+    cwd: &'a Path,
     /// Session ids by the script's names.
     sessions: HashMap<String, String>,
     /// Requests by the script's names for their responses.
@@ -23,10 +24,10 @@ pub(super) struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    pub(super) fn new(client: &'a mut WireClient, cwd: &Path) -> Self {
+    pub(super) fn new(client: &'a mut WireClient, cwd: &'a Path) -> Self {
         Self {
             client,
-            cwd: cwd.display().to_string(),
+            cwd,
             sessions: HashMap::new(),
             requests: HashMap::new(),
             expected_exit: Exit::Code(0),
@@ -71,6 +72,7 @@ impl<'a> Player<'a> {
                 }
                 self.harness("gate/wait", params).await
             }
+            Action::WriteFile(file) => self.write_file(file),
             Action::Signal(signal) => self.signal(signal),
             Action::CloseStdin(_) => {
                 self.client.close_stdin();
@@ -124,7 +126,7 @@ impl<'a> Player<'a> {
     fn fill(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => {
-                let mut text = text.replace("${cwd}", &self.cwd);
+                let mut text = text.replace("${cwd}", &self.cwd.display().to_string());
                 for (name, id) in &self.sessions {
                     text = text.replace(&format!("${{session.{name}}}"), id);
                 }
@@ -183,6 +185,17 @@ impl<'a> Player<'a> {
     async fn harness(&mut self, what: &str, params: Value) -> Result<(), StepError> {
         self.client.request(&format!("{HARNESS}{what}"), params).await?;
         Ok(())
+    }
+
+    /// Writes a file whole at once, so that who waits for it never sees a part of it.
+    fn write_file(&self, file: &WriteFile) -> Result<(), StepError> {
+        let target = self.cwd.join(&file.name);
+        let part = self.cwd.join(format!(".{}.part", file.name));
+        let written = std::fs::write(&part, &file.text).and_then(|()| std::fs::rename(&part, &target));
+        written.map_err(|source| StepError::Write {
+            name: file.name.clone(),
+            source,
+        })
     }
 
     fn signal(&mut self, signal: &Signal) -> Result<(), StepError> {

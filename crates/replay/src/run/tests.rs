@@ -112,6 +112,18 @@ async fn the_workspace_is_copied_and_the_folder_left_alone() {
 }
 
 #[tokio::test]
+async fn a_file_that_a_step_writes_is_there_whole_and_alone() {
+    let client = one_prompt("list").replace(
+        "[[step]]\nprompt",
+        "[[step]]\nwrite_file = { name = \"go\", text = \"x\" }\n[[step]]\nprompt",
+    );
+    let dir = scenario(&client, &[]);
+    assert!(played(&dir, Compare::Bless).await.is_ok());
+    let transcript = fs::read_to_string(dir.path().join("transcript.jsonl")).unwrap();
+    assert!(transcript.contains(r#""text":"go""#), "{transcript}");
+}
+
+#[tokio::test]
 async fn a_step_that_cannot_be_done_is_named_with_the_end_of_the_transcript() {
     let dir = scenario(&one_prompt("crash"), &[]);
     let found = failures(&dir).await;

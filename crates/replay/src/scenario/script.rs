@@ -79,6 +79,10 @@ impl Names {
             Action::Request(request) => define("response", &request.name, &mut self.responses),
             Action::Await(awaited) => take(&awaited.response, &mut self.responses),
             Action::ExpectError(expected) => take(&expected.response, &mut self.responses),
+            Action::WriteFile(file) if file.name.is_empty() || file.name.contains(['/', '\\']) => Err(format!(
+                "found the file name {:?}, expected one without a folder",
+                file.name
+            )),
             Action::WaitExit(exit) if exit.code.is_some() && exit.signal.is_some() => {
                 Err("found both code and signal, expected one of them".to_owned())
             }

@@ -23,6 +23,7 @@ pub(crate) enum Action {
     CloseSession(OfSession),
     OpenGate(OpenGate),
     WaitGate(WaitGate),
+    WriteFile(WriteFile),
     Signal(Signal),
     CloseStdin(CloseStdin),
     WaitExit(WaitExit),
@@ -134,6 +135,16 @@ pub(crate) struct WaitGate {
     pub(crate) count: Option<u64>,
 }
 
+/// Writes a file in the workspace, whole at once, as a user at work beside the agent does.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WriteFile {
+    /// Its name in the workspace.
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) text: String,
+}
+
 /// Sends a signal.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -203,6 +214,7 @@ impl Action {
             Self::CloseSession(_) => "close_session",
             Self::OpenGate(_) => "open_gate",
             Self::WaitGate(_) => "wait_gate",
+            Self::WriteFile(_) => "write_file",
             Self::Signal(_) => "signal",
             Self::CloseStdin(_) => "close_stdin",
             Self::WaitExit(_) => "wait_exit",
@@ -221,7 +233,7 @@ impl Action {
         }
     }
 
-    /// Whether the step needs the agent's input to be open.
+    /// Whether the step writes to the agent's input.
     pub(super) fn writes(&self) -> bool {
         !matches!(
             self,
@@ -230,6 +242,7 @@ impl Action {
                 | Self::WaitUpdate(_)
                 | Self::WaitPermission(_)
                 | Self::AnswerPermission(_)
+                | Self::WriteFile(_)
                 | Self::Signal(_)
                 | Self::WaitExit(_)
         )

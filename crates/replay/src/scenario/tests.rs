@@ -37,7 +37,7 @@ fn a_mistake_is_named_with_file_line_key_and_what_was_expected() {
     );
     refused(
         "[[step]]\nsleep = {}\n",
-        "client.toml:2: unknown variant `sleep`, expected one of `initialize`, `new_session`, `prompt`, `request`, `await`, `expect_error`, `wait_update`, `wait_permission`, `answer_permission`, `cancel`, `close_session`, `open_gate`, `wait_gate`, `signal`, `close_stdin`, `wait_exit`",
+        "client.toml:2: unknown variant `sleep`, expected one of `initialize`, `new_session`, `prompt`, `request`, `await`, `expect_error`, `wait_update`, `wait_permission`, `answer_permission`, `cancel`, `close_session`, `open_gate`, `wait_gate`, `write_file`, `signal`, `close_stdin`, `wait_exit`",
     );
     refused(
         "shape = 1\nstep = []\n",
@@ -86,6 +86,15 @@ fn nothing_is_written_after_the_input_was_closed() {
     refused(
         "[[step]]\nwait_exit = { code = 1, signal = 9 }\n",
         "client.toml:1: found both code and signal, expected one of them",
+    );
+}
+
+#[test]
+fn a_file_is_written_into_the_workspace_itself() {
+    parse("[[step]]\nwrite_file = { name = \"go\" }\n").unwrap();
+    refused(
+        "[[step]]\nwrite_file = { name = \"../go\" }\n",
+        "client.toml:1: found the file name \"../go\", expected one without a folder",
     );
 }
 
