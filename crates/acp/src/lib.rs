@@ -1,12 +1,34 @@
 //! The ACP bridge: the only crate that knows the Agent Client Protocol.
+//!
+//! [`serve`] is the whole of it: given two streams and an [`AgentFactory`], it is the agent that an editor
+//! talks to. A session's events and its agent's observations become `session/update`s; the client's
+//! requests become prompts, cancels and closes.
+//!
+//! Read [`serve`] first, then the modules in the order of a prompt: `transport` (bytes to messages), `sdk`
+//! (messages to calls), `bridge` and `session` (what the calls do), `view` and `projector` (what the client
+//! is shown), `outbox` (in which order, and how much of it).
+//!
+//! It knows nothing of workflows, of single tools or of model providers: a tool says how it wants to be
+//! seen, and the bridge draws that.
 
+mod bridge;
 mod extension;
+mod options;
 mod outbox;
+mod permission;
 mod projector;
+mod prompt;
+mod refusal;
 mod sdk;
+mod serve;
+mod session;
 mod settings;
+mod ticker;
 mod transport;
+mod view;
 mod wire;
 
 pub use extension::{ExtensionError, ExtensionMethods, ExtensionNameError};
+pub use options::{AcpOptions, AgentFactory, AgentInfo, NewSession, OpenError};
+pub use serve::{ExitReason, ExitReport, serve};
 pub use settings::{CloseGrace, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, SettingError};

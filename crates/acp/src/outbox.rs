@@ -149,6 +149,11 @@ impl Outbox {
         self.shared.broken.cancelled().await;
     }
 
+    /// Whether a write has failed.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.shared.broken.is_cancelled()
+    }
+
     /// Takes nothing more; the writer ends when everything queued is written.
     pub(crate) fn close(&self) {
         self.shared.lock().open = false;
@@ -161,6 +166,7 @@ impl Outbox {
     }
 
     /// The bytes that wait, those in the writer's hands not counted.
+    #[cfg(test)]
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.shared.lock().queue.bytes()
     }

@@ -37,13 +37,6 @@ pub(crate) enum Mode {
     /// A client that sent the prompts itself.
     Live,
     /// A client that is shown what happened before.
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "sessions are not loaded yet; the tests prove replay equals live"
-        )
-    )]
     Replay,
 }
 

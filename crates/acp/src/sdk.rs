@@ -1,7 +1,238 @@
-//! The one module that touches the protocol's SDK.
+//! The one module that touches the protocol's SDK: its next major version costs these files.
+//!
+//! The SDK matches requests with responses and dispatches typed messages, one at a time; a handler here
+//! names a type and a function of the [`Bridge`] and returns at once. Work that may wait runs in tasks of
+//! its own, not in the SDK's: those share one future with the dispatch, and a panic there ends the process.
+//!
+//! # Transport
+//!
+//! The SDK is given a [`Channel`] of frames rather than its line transport: lines are read and written by
+//! threads of our own ([`crate::transport`], [`crate::outbox`]) anyway, and so each message is parsed off
+//! the dispatching task, what is malformed never gets here, an update is serialised once, and the answer to
+//! `initialize` can be told from others without reading it back. See [`frames`].
+
+mod frames;
+
+use std::sync::Arc;
+
+use agent_client_protocol::{
+    Agent, Channel, Error, ErrorCode, Handled, JsonRpcResponse, UntypedMessage, on_receive_notification,
+    on_receive_request,
+};
 
 pub(crate) use agent_client_protocol::v1::schema;
 pub(crate) use agent_client_protocol::{
     RawJsonRpcError, RawJsonRpcId, RawJsonRpcMessage, RawJsonRpcNotification, RawJsonRpcParams, RawJsonRpcRequest,
     RawJsonRpcResponse,
 };
+
+use agent_client_protocol::v1::{ConnectionTo, Responder};
+
+use crate::ExtensionError;
+use crate::bridge::{Bridge, closing};
+use crate::outbox::Outbox;
+use crate::refusal::RequestError;
+use crate::transport::Input;
+
+/// The client, as somebody to ask.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    connection: ConnectionTo<agent_client_protocol::Client>,
+}
+
+impl Client {
+    /// Asks for a permission. Dropping the future withdraws the question.
+    pub(crate) async fn ask_permission(
+        &self,
+        question: schema::RequestPermissionRequest,
+    ) -> Result<schema::RequestPermissionOutcome, Error> {
+        let answer = self.connection.send_request(question).block_task().await?;
+        Ok(answer.outcome)
+    }
+
+    /// Waits until the client has closed its input, and everything before that has been dispatched.
+    pub(crate) async fn closed_input(&self) {
+        self.connection.incoming_closed().await;
+    }
+}
+
+/// Serves the protocol until `session` returns; everything answered by then has been handed to the outbox.
+pub(crate) async fn connect<T>(
+    bridge: &Arc<Bridge>,
+    input: Input,
+    outbox: &Outbox,
+    session: impl AsyncFnOnce(Client) -> T,
+) -> Result<T, Error> {
+    let (ours, theirs) = Channel::duplex();
+    let (outgoing, incoming) = ours.into_parts();
+    let gate = frames::Gate::default();
+    let agent = agent(bridge).connect_with(theirs, async |connection| Ok(session(Client { connection }).await));
+    let connection = async {
+        let feeding = async {
+            frames::feed(input, incoming, &gate, outbox).await;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            result = agent => result,
+            () = feeding => unreachable!("feeding ends in a wait for ever"),
+        }
+    };
+    let (result, ()) = tokio::join!(connection, frames::drain(outgoing, &gate, outbox));
+    result
+}
+
+/// What the client may ask for, one method an entry.
+fn agent(
+    bridge: &Arc<Bridge>,
+) -> agent_client_protocol::v1::Builder<
+    Agent,
+    impl agent_client_protocol::HandleDispatchFrom<agent_client_protocol::Client> + use<>,
+> {
+    let [initialize, authenticate, new, prompt, cancel, close, extension] = std::array::from_fn(|_| Arc::clone(bridge));
+    Agent
+        .v1()
+        .name("weft")
+        .on_receive_request(
+            async move |request: schema::InitializeRequest, responder, _| {
+                responder.respond(initialize.initialize(&request))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: schema::AuthenticateRequest, responder, _| {
+                responder.respond_with_result(authenticate.authenticate(&request).map_err(Error::from))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: schema::NewSessionRequest, responder, connection| {
+                let bridge = Arc::clone(&new);
+                let client = Client { connection };
+                work(
+                    &new,
+                    responder,
+                    async move { bridge.new_session(request, client).await },
+                )
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: schema::PromptRequest, responder, _| start_prompt(&prompt, request, responder),
+            on_receive_request!(),
+        )
+        .on_receive_notification(
+            async move |request: schema::CancelNotification, _| {
+                cancel.cancel(&request.session_id);
+                Ok(())
+            },
+            on_receive_notification!(),
+        )
+        .on_receive_request(
+            async move |request: schema::CloseSessionRequest, responder, _| {
+                let bridge = Arc::clone(&close);
+                work(
+                    &close,
+                    responder,
+                    async move { bridge.close(&request.session_id).await },
+                )
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: UntypedMessage, responder, _| start_extension(&extension, request, responder),
+            on_receive_request!(),
+        )
+}
+
+fn start_prompt(
+    bridge: &Bridge,
+    request: schema::PromptRequest,
+    responder: Responder<schema::PromptResponse>,
+) -> Result<(), Error> {
+    let prompt = match bridge.prompt(request) {
+        Ok(prompt) => prompt,
+        Err(error) => return responder.respond_with_error(error.into()),
+    };
+    let withdrawn = responder.cancellation();
+    let expired = bridge.expired().clone();
+    bridge.spawn(async move {
+        let withdrawn = async move { withdrawn.cancelled().await };
+        let respond = |outcome: Result<_, _>| answer(responder, outcome.map(schema::PromptResponse::new));
+        prompt.run(withdrawn, expired, respond).await;
+    });
+    Ok(())
+}
+
+type Untyped = (UntypedMessage, Responder<serde_json::Value>);
+
+fn start_extension(
+    bridge: &Bridge,
+    request: UntypedMessage,
+    responder: Responder<serde_json::Value>,
+) -> Result<Handled<Untyped>, Error> {
+    let UntypedMessage { method, params } = request;
+    match bridge.options().extensions.call(&method, params) {
+        Ok(running) => {
+            work(bridge, responder, async move { Ok(running.await?) })?;
+            Ok(Handled::Yes)
+        }
+        Err(params) => Ok(Handled::No {
+            message: (UntypedMessage { method, params }, responder),
+            retry: false,
+        }),
+    }
+}
+
+/// Works on a request in a task of its own and answers it, at the end of the connection's grace at the latest.
+fn work<T: JsonRpcResponse>(
+    bridge: &Bridge,
+    responder: Responder<T>,
+    work: impl Future<Output = Result<T, RequestError>> + Send + 'static,
+) -> Result<(), Error> {
+    if let Err(error) = bridge.accepts() {
+        return responder.respond_with_error(error.into());
+    }
+    let withdrawn = responder.cancellation();
+    let expired = bridge.expired().clone();
+    bridge.spawn(async move {
+        let outcome = tokio::select! {
+            outcome = work => outcome,
+            () = withdrawn.cancelled() => Err(RequestError::Cancelled),
+            () = expired.cancelled() => Err(closing()),
+        };
+        answer(responder, outcome);
+    });
+    Ok(())
+}
+
+fn answer<T: JsonRpcResponse>(responder: Responder<T>, outcome: Result<T, RequestError>) {
+    if responder.respond_with_result(outcome.map_err(Error::from)).is_err() {
+        tracing::debug!("a request was answered after the end of its connection");
+    }
+}
+
+impl From<RequestError> for Error {
+    fn from(error: RequestError) -> Self {
+        let code = match &error {
+            RequestError::InvalidParams(_) => ErrorCode::INVALID_PARAMS,
+            RequestError::UnknownSession(_) => ErrorCode::RESOURCE_NOT_FOUND,
+            RequestError::Cancelled => ErrorCode::REQUEST_CANCELLED,
+            RequestError::Internal(_) => ErrorCode::INTERNAL_ERROR,
+        };
+        let message = error.to_string();
+        let data = match error {
+            RequestError::UnknownSession(id) => Some(serde_json::json!({ "sessionId": id })),
+            _ => None,
+        };
+        Self::new(code, message).data(data)
+    }
+}
+
+impl From<ExtensionError> for RequestError {
+    fn from(error: ExtensionError) -> Self {
+        match error {
+            ExtensionError::InvalidParams(text) => Self::InvalidParams(text),
+            ExtensionError::Failed(text) => Self::Internal(text),
+        }
+    }
+}

@@ -112,7 +112,8 @@ fn g88_a_stalled_client_costs_a_bounded_queue_and_still_gets_the_final_card() {
     }
     outbox.update(b"final\n");
     outbox.close();
-    drop(std::iter::repeat_n((), 1000).try_for_each(|()| go.send(())));
+    // More goes than writes: the writer ends in between, and then nobody takes them.
+    (0..1000).take_while(|_| go.send(()).is_ok()).count();
     drop(go);
     let text = writes.iter().flatten().collect::<Vec<_>>();
     let text = String::from_utf8(text).unwrap();

@@ -1,0 +1,281 @@
+//! What the protocol's methods do: the sessions of one connection.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use futures::future::join_all;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+use weft_agent::Agent;
+use weft_types::SessionId;
+
+use crate::outbox::Outbox;
+use crate::permission::Permissions;
+use crate::projector::{ClientProfile, Mode, Projector};
+use crate::prompt::prompt_content;
+use crate::refusal::RequestError;
+use crate::sdk::{Client, schema};
+use crate::session::{OpenSession, Prompt};
+use crate::ticker::Ticker;
+use crate::view::SessionView;
+use crate::{AcpOptions, NewSession};
+
+/// The method that needs nothing from the user: the configured provider and its key are used.
+const AUTH_METHOD: &str = "configured";
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Bridge {
+    options: AcpOptions,
+    outbox: Outbox,
+    ticker: Ticker,
+    profile: OnceLock<ClientProfile>,
+    sessions: Mutex<Sessions>,
+    /// The requests that are being worked on.
+    tasks: Mutex<JoinSet<()>>,
+    /// Fires when the connection begins to end.
+    ending: CancellationToken,
+    /// Fires when its grace is over.
+    expired: CancellationToken,
+}
+
+#[derive(Debug, Default)]
+struct Sessions {
+    open: HashMap<SessionId, Arc<OpenSession>>,
+    /// How many more are being opened.
+    opening: usize,
+    /// Whether the connection has ended.
+    closed: bool,
+}
+
+impl Bridge {
+    pub(crate) fn new(options: AcpOptions, outbox: Outbox, ticker: Ticker) -> Self {
+        Self {
+            options,
+            outbox,
+            ticker,
+            profile: OnceLock::new(),
+            sessions: Mutex::default(),
+            tasks: Mutex::default(),
+            ending: CancellationToken::new(),
+            expired: CancellationToken::new(),
+        }
+    }
+
+    pub(crate) fn options(&self) -> &AcpOptions {
+        &self.options
+    }
+
+    /// Fires when nothing is waited for any more.
+    pub(crate) fn expired(&self) -> &CancellationToken {
+        &self.expired
+    }
+
+    /// Whether requests are still taken up.
+    pub(crate) fn accepts(&self) -> Result<(), RequestError> {
+        if self.ending.is_cancelled() {
+            return Err(closing());
+        }
+        Ok(())
+    }
+
+    /// Runs the work of one request; it must end soon after [`expired`](Self::expired) fires.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks();
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(work);
+    }
+
+    pub(crate) fn initialize(&self, request: &schema::InitializeRequest) -> schema::InitializeResponse {
+        let terminal_output = request
+            .client_capabilities
+            .meta
+            .as_ref()
+            .and_then(|meta| meta.get("terminal_output"));
+        let profile = ClientProfile {
+            terminal_output: terminal_output == Some(&serde_json::Value::Bool(true)),
+        };
+        self.profile.get_or_init(|| profile);
+        let info = &self.options.info;
+        let capabilities = schema::AgentCapabilities::new()
+            .prompt_capabilities(schema::PromptCapabilities::new().embedded_context(true))
+            .session_capabilities(schema::SessionCapabilities::new().close(schema::SessionCloseCapabilities::new()));
+        let configured = schema::AuthMethodAgent::new(AUTH_METHOD, "Use the configured provider")
+            .description("Nothing to do here: the key is the one of the configured model provider.".to_owned());
+        schema::InitializeResponse::new(request.protocol_version)
+            .agent_capabilities(capabilities)
+            .auth_methods(vec![schema::AuthMethod::Agent(configured)])
+            .agent_info(schema::Implementation::new(info.name.clone(), info.version.clone()).title(info.title.clone()))
+    }
+
+    pub(crate) fn authenticate(
+        &self,
+        request: &schema::AuthenticateRequest,
+    ) -> Result<schema::AuthenticateResponse, RequestError> {
+        if &*request.method_id.0 != AUTH_METHOD {
+            return Err(RequestError::invalid(format!("the one `methodId` is `{AUTH_METHOD}`")));
+        }
+        Ok(schema::AuthenticateResponse::new())
+    }
+
+    pub(crate) async fn new_session(
+        &self,
+        request: schema::NewSessionRequest,
+        client: Client,
+    ) -> Result<schema::NewSessionResponse, RequestError> {
+        if !request.mcp_servers.is_empty() {
+            return Err(RequestError::invalid(
+                "`mcpServers` are not supported yet; send an empty list",
+            ));
+        }
+        if !request.additional_directories.is_empty() {
+            return Err(RequestError::invalid(
+                "`additionalDirectories` are not supported; leave them out",
+            ));
+        }
+        check_cwd(&request.cwd).await?;
+        let _place = self.reserve()?;
+        let id = weft_session::mint_session_id();
+        let session: Arc<str> = id.as_str().into();
+        let approver = Arc::new(Permissions::new(Arc::clone(&session), client));
+        let opening = NewSession {
+            id: id.clone(),
+            cwd: request.cwd.clone(),
+            approver: Arc::clone(&approver) as _,
+        };
+        let agent = self.options.agents.open(opening).await?;
+        let view = self.view(session, &agent);
+        approver.look_at(Arc::clone(&view));
+        self.publish(OpenSession::new(id.clone(), agent, view)).await?;
+        Ok(schema::NewSessionResponse::new(id.as_str().to_owned()))
+    }
+
+    fn view(&self, session: Arc<str>, agent: &Agent) -> Arc<SessionView> {
+        let profile = self.profile.get().copied().unwrap_or_default();
+        let projector = Projector::new(agent.tools().clone(), agent.cwd().to_owned(), profile, Mode::Live);
+        let interval = self.options.progress.min_interval();
+        SessionView::new(session, projector, self.outbox.clone(), self.ticker.clone(), interval)
+    }
+
+    /// Takes a place for one more session, until the guard is dropped.
+    fn reserve(&self) -> Result<Place<'_>, RequestError> {
+        let mut sessions = self.sessions();
+        let most = self.options.max_sessions.get();
+        if sessions.open.len() + sessions.opening >= most {
+            return Err(RequestError::Internal(format!(
+                "{most} sessions are open, as many as acp.max_sessions allows; close one first"
+            )));
+        }
+        sessions.opening += 1;
+        Ok(Place { bridge: self })
+    }
+
+    /// Makes a session known, or closes it again if the connection has ended meanwhile.
+    async fn publish(&self, session: Arc<OpenSession>) -> Result<(), RequestError> {
+        {
+            let mut sessions = self.sessions();
+            if !sessions.closed {
+                sessions.open.insert(session.id().clone(), session);
+                return Ok(());
+            }
+        }
+        session.close().await;
+        Err(closing())
+    }
+
+    pub(crate) fn prompt(&self, request: schema::PromptRequest) -> Result<Prompt, RequestError> {
+        self.accepts()?;
+        let session = self.find(&request.session_id)?;
+        session.prompt(prompt_content(request.prompt)?)
+    }
+
+    /// Cancels a session's turn; unknown and idle sessions are left alone.
+    pub(crate) fn cancel(&self, id: &schema::SessionId) {
+        if let Ok(session) = self.find(id) {
+            session.cancel();
+        }
+    }
+
+    /// Forgets a session at once, and resolves when it is quiet and its prompt answered.
+    pub(crate) async fn close(&self, id: &schema::SessionId) -> Result<schema::CloseSessionResponse, RequestError> {
+        let session = self.sessions().open.remove(&SessionId::new(&*id.0));
+        let session = session.ok_or_else(|| RequestError::UnknownSession(id.clone()))?;
+        session.close().await;
+        Ok(schema::CloseSessionResponse::new())
+    }
+
+    fn find(&self, id: &schema::SessionId) -> Result<Arc<OpenSession>, RequestError> {
+        let session = self.sessions().open.get(&SessionId::new(&*id.0)).cloned();
+        session.ok_or_else(|| RequestError::UnknownSession(id.clone()))
+    }
+
+    /// Ends the connection: cancels every turn, lets requests that were read be answered, closes all
+    /// sessions side by side, all until `deadline`. Gives the sessions that were not quiet by then.
+    pub(crate) async fn end(&self, deadline: Instant) -> Vec<SessionId> {
+        self.ending.cancel();
+        for session in self.sessions().open.values() {
+            session.cancel();
+        }
+        let mut tasks = std::mem::take(&mut *self.tasks());
+        let answered = async { while tasks.join_next().await.is_some() {} };
+        let in_time = timeout_at(deadline, answered).await.is_ok();
+        let open: Vec<_> = {
+            let mut sessions = self.sessions();
+            sessions.closed = true;
+            sessions.open.drain().map(|(_, session)| session).collect()
+        };
+        let closing = join_all(open.iter().map(|session| close_until(session, deadline)));
+        let unfinished = closing.await.into_iter().flatten().collect();
+        self.expired.cancel();
+        if !in_time {
+            // What they still have to do after the grace is to answer.
+            while tasks.join_next().await.is_some() {}
+        }
+        unfinished
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) fn closing() -> RequestError {
+    RequestError::Internal("the connection is closing".into())
+}
+
+/// The place of a session that is being opened.
+struct Place<'a> {
+    bridge: &'a Bridge,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.bridge.sessions().opening -= 1;
+    }
+}
+
+async fn close_until(session: &OpenSession, deadline: Instant) -> Option<SessionId> {
+    match timeout_at(deadline, session.close()).await {
+        Ok(()) => None,
+        Err(_) => Some(session.id().clone()),
+    }
+}
+
+async fn check_cwd(cwd: &Path) -> Result<(), RequestError> {
+    let refuse = |why: &str| Err(RequestError::invalid(format!("`cwd` {} {why}", cwd.display())));
+    if !cwd.is_absolute() {
+        return refuse("is not an absolute path");
+    }
+    match tokio::fs::metadata(cwd).await {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => refuse("is not a folder"),
+        Err(error) => refuse(&format!("cannot be used: {error}")),
+    }
+}

@@ -1,0 +1,108 @@
+//! What a connection is made of.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use weft_agent::Agent;
+use weft_tools::Approver;
+use weft_types::SessionId;
+
+use crate::{CloseGrace, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes, ProgressConfig};
+
+/// Everything [`serve`](crate::serve) needs beside the two streams.
+#[derive(Clone)]
+pub struct AcpOptions {
+    /// Makes the agents behind sessions.
+    pub agents: Arc<dyn AgentFactory>,
+    /// Who the agent is to the client.
+    pub info: AgentInfo,
+    /// How often a call may send its progress.
+    pub progress: ProgressConfig,
+    /// How much may wait for a slow client before updates are merged.
+    pub outbox_bytes: OutboxBytes,
+    /// The longest line taken from the client.
+    pub line_limit: LineLimit,
+    /// How many sessions may be open at a time.
+    pub max_sessions: MaxSessions,
+    /// How long the end of the connection may take.
+    pub close_grace: CloseGrace,
+    /// The methods beyond the protocol.
+    pub extensions: ExtensionMethods,
+}
+
+impl AcpOptions {
+    /// Options with every setting at its default and no extension methods.
+    pub fn new(agents: Arc<dyn AgentFactory>, info: AgentInfo) -> Self {
+        Self {
+            agents,
+            info,
+            progress: ProgressConfig::default(),
+            outbox_bytes: OutboxBytes::default(),
+            line_limit: LineLimit::default(),
+            max_sessions: MaxSessions::default(),
+            close_grace: CloseGrace::default(),
+            extensions: ExtensionMethods::default(),
+        }
+    }
+}
+
+impl fmt::Debug for AcpOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AcpOptions")
+            .field("info", &self.info)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Who the agent is to the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentInfo {
+    /// A name for programs.
+    pub name: String,
+    /// A name for people.
+    pub title: Option<String>,
+    /// The version.
+    pub version: String,
+}
+
+/// Makes the agents behind sessions.
+pub trait AgentFactory: Send + Sync {
+    /// Makes the agent of a new session, whose log must carry the given id and folder.
+    ///
+    /// Runs in a task of its own: it may take its time, for other requests go on meanwhile. It is dropped
+    /// when the client cancels the request or the connection's grace is over.
+    fn open(&self, session: NewSession) -> BoxFuture<'static, Result<Agent, OpenError>>;
+}
+
+/// A session about to be opened.
+#[derive(Clone)]
+pub struct NewSession {
+    /// Its id, fresh.
+    pub id: SessionId,
+    /// The absolute folder it works in. It exists.
+    pub cwd: PathBuf,
+    /// Asks the user, on the session's behalf, whether a call may run.
+    pub approver: Arc<dyn Approver>,
+}
+
+impl fmt::Debug for NewSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewSession")
+            .field("id", &self.id)
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a session was not opened. The text goes to the client: it says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// What was asked for cannot be had; answered as invalid params.
+    #[error("{0}")]
+    Refused(String),
+    /// The world failed; answered as an internal error.
+    #[error("{0}")]
+    Failed(String),
+}

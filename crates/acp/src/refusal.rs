@@ -1,0 +1,44 @@
+//! Why a request is answered with an error.
+
+use weft_agent::PromptRefused;
+
+use crate::OpenError;
+use crate::sdk::schema;
+
+/// An error answer. Texts name what is wrong and what was expected, and never repeat the input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RequestError {
+    /// The caller's mistake.
+    #[error("invalid params: {0}")]
+    InvalidParams(String),
+    /// A session that is not open on this connection.
+    #[error("no such session is open on this connection")]
+    UnknownSession(schema::SessionId),
+    /// The client took the request back.
+    #[error("the request was cancelled")]
+    Cancelled,
+    /// The world's failure, or ours.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl RequestError {
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Self::InvalidParams(what.into())
+    }
+}
+
+impl From<OpenError> for RequestError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Refused(text) => Self::InvalidParams(text),
+            OpenError::Failed(text) => Self::Internal(text),
+        }
+    }
+}
+
+impl From<PromptRefused> for RequestError {
+    fn from(refused: PromptRefused) -> Self {
+        Self::invalid(refused.to_string())
+    }
+}

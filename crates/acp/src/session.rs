@@ -1,0 +1,184 @@
+//! One open session: its agent, its view and the prompt in flight.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_util::sync::{CancellationToken, DropGuard};
+use weft_agent::{Agent, Turn};
+use weft_observe::Subscription;
+use weft_types::{ContentBlock, SessionId, TurnEnd};
+
+use crate::refusal::RequestError;
+use crate::sdk::schema::StopReason;
+use crate::view::SessionView;
+
+/// A session that the client can prompt.
+#[derive(Debug)]
+pub(crate) struct OpenSession {
+    id: SessionId,
+    agent: Agent,
+    view: Arc<SessionView>,
+    in_flight: Mutex<Option<InFlight>>,
+    _follows: [Subscription; 3],
+}
+
+/// The prompt that has not been answered yet.
+#[derive(Debug)]
+struct InFlight {
+    /// Whether the client has asked for its end. From then on the answer is `cancelled`, whatever comes.
+    cancelled: bool,
+    /// Fires when it has been answered.
+    answered: CancellationToken,
+}
+
+/// A prompt that was taken; it must be answered.
+#[derive(Debug)]
+pub(crate) struct Prompt {
+    session: Arc<OpenSession>,
+    turn: Turn,
+    _answered: DropGuard,
+}
+
+impl OpenSession {
+    pub(crate) fn new(id: SessionId, agent: Agent, view: Arc<SessionView>) -> Arc<Self> {
+        let follows = view.follow(&agent);
+        Arc::new(Self {
+            id,
+            agent,
+            view,
+            in_flight: Mutex::new(None),
+            _follows: follows,
+        })
+    }
+
+    pub(crate) fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Starts a turn. Its place is taken before this returns, so that a second prompt is refused and a
+    /// cancel reaches this one.
+    pub(crate) fn prompt(self: &Arc<Self>, content: Vec<ContentBlock>) -> Result<Prompt, RequestError> {
+        let mut in_flight = self.in_flight();
+        if in_flight.is_some() {
+            return Err(RequestError::invalid(
+                "a prompt is in flight on this session; wait for its answer or cancel it",
+            ));
+        }
+        let turn = self.agent.prompt(content)?;
+        let answered = CancellationToken::new();
+        *in_flight = Some(InFlight {
+            cancelled: false,
+            answered: answered.clone(),
+        });
+        Ok(Prompt {
+            session: Arc::clone(self),
+            turn,
+            _answered: answered.drop_guard(),
+        })
+    }
+
+    /// Stops the turn in flight; without one it does nothing, now and later.
+    pub(crate) fn cancel(&self) {
+        if let Some(in_flight) = self.in_flight().as_mut() {
+            in_flight.cancelled = true;
+            self.agent.cancel();
+        }
+    }
+
+    /// Cancels, waits until everything of the session is quiet and its prompt answered, and then shows
+    /// nothing more.
+    pub(crate) async fn close(&self) {
+        self.cancel();
+        self.agent.close().await;
+        let answered = self.in_flight().as_ref().map(|in_flight| in_flight.answered.clone());
+        if let Some(answered) = answered {
+            answered.cancelled().await;
+        }
+        self.view.close();
+    }
+
+    fn in_flight(&self) -> MutexGuard<'_, Option<InFlight>> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Prompt {
+    /// Waits for the end of the turn and has `answer` say how it went, as the last word about it.
+    ///
+    /// The turn is cancelled when `withdrawn` resolves. When `expired` fires first, the turn is given up: its
+    /// cards are failed and the answer is `cancelled`.
+    pub(crate) async fn run(
+        self,
+        withdrawn: impl Future<Output = ()>,
+        expired: CancellationToken,
+        answer: impl FnOnce(Result<StopReason, RequestError>),
+    ) {
+        let Self {
+            session,
+            turn,
+            _answered,
+        } = self;
+        let withdrawal = async {
+            withdrawn.await;
+            session.cancel();
+            std::future::pending::<()>().await;
+        };
+        let end = tokio::select! {
+            end = turn.ended() => Some(end),
+            () = withdrawal => None,
+            () = expired.cancelled() => None,
+        };
+        if end.is_none() {
+            session.view.close();
+        }
+        let mut in_flight = session.in_flight();
+        let cancelled = in_flight.as_ref().is_some_and(|in_flight| in_flight.cancelled);
+        answer(match end {
+            Some(end) if !cancelled => stop_reason(end),
+            _ => Ok(StopReason::Cancelled),
+        });
+        *in_flight = None;
+    }
+}
+
+/// How the end of a turn is answered.
+fn stop_reason(end: TurnEnd) -> Result<StopReason, RequestError> {
+    match end {
+        TurnEnd::Completed => Ok(StopReason::EndTurn),
+        TurnEnd::Aborted { .. } | TurnEnd::Interrupted => Ok(StopReason::Cancelled),
+        TurnEnd::MaxTokens => Ok(StopReason::MaxTokens),
+        TurnEnd::MaxSteps => Ok(StopReason::MaxTurnRequests),
+        TurnEnd::Refusal => Ok(StopReason::Refusal),
+        TurnEnd::Error { message } => Err(RequestError::Internal(format!("turn failed: {message}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_types::AbortCause;
+
+    use super::*;
+
+    #[test]
+    fn each_end_of_a_turn_has_its_answer() {
+        let cases = [
+            (TurnEnd::Completed, StopReason::EndTurn),
+            (TurnEnd::Aborted { by: AbortCause::User }, StopReason::Cancelled),
+            (TurnEnd::Aborted { by: AbortCause::Closed }, StopReason::Cancelled),
+            (TurnEnd::Interrupted, StopReason::Cancelled),
+            (TurnEnd::MaxTokens, StopReason::MaxTokens),
+            (TurnEnd::MaxSteps, StopReason::MaxTurnRequests),
+            (TurnEnd::Refusal, StopReason::Refusal),
+        ];
+        for (end, expected) in cases {
+            assert_eq!(stop_reason(end), Ok(expected));
+        }
+        let message = "no model is configured; set `model`".to_owned();
+        assert_eq!(
+            stop_reason(TurnEnd::Error { message }),
+            Err(RequestError::Internal(
+                "turn failed: no model is configured; set `model`".into()
+            ))
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! One session as its client sees it: the place where events and observations become lines.
+//!
+//! A [`SessionView`] subscribes to the session's log and to the observations of exactly its agent, runs the
+//! [`Projector`] and enqueues what it says. It works inside of the producers' own calls, under one lock: when
+//! an append or a report returns, its update has its place in the outbox. That, and not a task of its own,
+//! is what keeps updates in order and before the phase that follows them.
+//!
+//! It also holds the rate of progress: the first report of a call leaves at once; of those within the
+//! interval the last is kept until the [`Ticker`] says that it is time, unless the final card comes first.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use weft_agent::Agent;
+use weft_observe::Subscription;
+use weft_session::{Delta, SessionUpdate};
+use weft_tools::{ApprovalRequest, ProgressObservation, ProgressView, StartedObservation};
+use weft_types::{CallId, Event};
+
+use crate::outbox::{CallKey, Outbox, TextRun};
+use crate::projector::Projector;
+use crate::sdk::schema;
+use crate::ticker::Ticker;
+use crate::wire;
+
+/// What a session's client is shown, and what it was shown last.
+#[derive(Debug)]
+pub(crate) struct SessionView {
+    session: Arc<str>,
+    outbox: Outbox,
+    ticker: Ticker,
+    min_interval: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    projector: Projector,
+    pace: HashMap<CallId, Pace>,
+    /// Memory for the line at hand.
+    line: Vec<u8>,
+    /// Whether the client has been told of the session's end.
+    closed: bool,
+}
+
+/// When a call last sent progress, and what it has had to say since.
+#[derive(Debug)]
+struct Pace {
+    sent: Instant,
+    held: Option<Arc<ProgressView>>,
+}
+
+impl SessionView {
+    pub(crate) fn new(
+        session: Arc<str>,
+        projector: Projector,
+        outbox: Outbox,
+        ticker: Ticker,
+        min_interval: Duration,
+    ) -> Arc<Self> {
+        let state = State {
+            projector,
+            pace: HashMap::new(),
+            line: Vec::new(),
+            closed: false,
+        };
+        Arc::new(Self {
+            session,
+            outbox,
+            ticker,
+            min_interval,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Shows what the agent does, as long as the subscriptions are kept.
+    ///
+    /// Observations are scoped to this very agent: those of its subagents and of agents that merely carry
+    /// the same ids never come here.
+    pub(crate) fn follow(self: &Arc<Self>, agent: &Agent) -> [Subscription; 3] {
+        let (log, progress, started) = (Arc::clone(self), Arc::clone(self), Arc::clone(self));
+        let id = Some(agent.id());
+        [
+            agent.session().observe(move |update| log.session_update(update)),
+            agent
+                .tools()
+                .progress()
+                .subscribe(id, move |report| progress.progress(report)),
+            agent
+                .tools()
+                .started()
+                .subscribe(id, move |start| started.started(start)),
+        ]
+    }
+
+    pub(crate) fn session_update(&self, update: &SessionUpdate) {
+        match update {
+            SessionUpdate::Delta(delta) => self.delta(delta),
+            SessionUpdate::Event(event) => self.event(event),
+        }
+    }
+
+    fn delta(&self, delta: &Delta) {
+        let Some(mut state) = self.open() else { return };
+        let Some(message) = state.projector.delta(delta) else {
+            return;
+        };
+        let run = TextRun {
+            session: Arc::clone(&self.session),
+            message: message.id,
+            reasoning: message.reasoning,
+        };
+        state.line.clear();
+        wire::write_text(&mut state.line, &run, &delta.text);
+        self.outbox.text(&run, &delta.text, &state.line);
+    }
+
+    fn event(&self, event: &Event) {
+        let Some(mut state) = self.open() else { return };
+        for update in state.projector.event(&event.body) {
+            self.send(&mut state, update);
+        }
+        let State { projector, pace, .. } = &mut *state;
+        // A final card supersedes whatever progress was held back.
+        pace.retain(|call, _| projector.is_open(call));
+    }
+
+    pub(crate) fn progress(self: &Arc<Self>, report: &ProgressObservation) {
+        let Some(mut state) = self.open() else { return };
+        if report.nested {
+            return;
+        }
+        if !state.projector.is_open(&report.call_id) {
+            tracing::warn!(call = %report.call_id, "progress of a call without an open card is dropped");
+            return;
+        }
+        let now = Instant::now();
+        match state.pace.get_mut(&report.call_id) {
+            Some(pace) if now < pace.sent + self.min_interval => {
+                let held = pace.held.replace(Arc::clone(&report.view));
+                if held.is_none() {
+                    let at = pace.sent + self.min_interval;
+                    self.ticker.schedule(at, Arc::downgrade(self), report.call_id.clone());
+                }
+            }
+            _ => self.send_progress(&mut state, &report.call_id, &report.view, now),
+        }
+    }
+
+    /// Sends what is held of a call, for its time has come.
+    pub(crate) fn due(&self, call: &CallId) {
+        let Some(mut state) = self.open() else { return };
+        let now = Instant::now();
+        // A report may have overtaken a late ticker, so that this was meant for what has left already.
+        let due = state
+            .pace
+            .get_mut(call)
+            .filter(|pace| now >= pace.sent + self.min_interval);
+        if let Some(view) = due.and_then(|pace| pace.held.take()) {
+            self.send_progress(&mut state, call, &view, now);
+        }
+    }
+
+    pub(crate) fn started(&self, start: &StartedObservation) {
+        let Some(mut state) = self.open() else { return };
+        if start.nested {
+            return;
+        }
+        if let Some(update) = state.projector.started(&start.call_id) {
+            self.send(&mut state, update);
+        }
+    }
+
+    /// The card that a question is about, as the client knows it; `None` if the client knows none.
+    pub(crate) fn question(&self, request: &ApprovalRequest) -> Option<schema::ToolCallUpdate> {
+        let state = self.open()?;
+        if let Some(card) = state.projector.announced(&request.call_id) {
+            return Some(card.clone().into());
+        }
+        // A nested call has no card; the question is shown on that of the outermost one.
+        let card = state.projector.announced(&request.root_call_id)?;
+        let fields = schema::ToolCallUpdateFields::new()
+            .title(format!("{} (within {})", request.tool, card.title))
+            .raw_input(request.arguments.clone());
+        Some(schema::ToolCallUpdate::new(card.tool_call_id.clone(), fields))
+    }
+
+    /// Ends what is still open on the client's side, and then says nothing more.
+    pub(crate) fn close(&self) {
+        let Some(mut state) = self.open() else { return };
+        for update in state.projector.abandon() {
+            self.send(&mut state, update);
+        }
+        state.pace.clear();
+        state.closed = true;
+    }
+
+    fn send_progress(&self, state: &mut State, call: &CallId, view: &ProgressView, now: Instant) {
+        let Some(update) = state.projector.progress(call, view) else {
+            return;
+        };
+        let mut line = Vec::new();
+        wire::write_update(&mut line, &self.notification(update));
+        let key = CallKey {
+            session: Arc::clone(&self.session),
+            call: call.clone(),
+        };
+        self.outbox.progress(key, line);
+        let pace = Pace { sent: now, held: None };
+        state.pace.insert(call.clone(), pace);
+    }
+
+    fn send(&self, state: &mut State, update: schema::SessionUpdate) {
+        state.line.clear();
+        wire::write_update(&mut state.line, &self.notification(update));
+        self.outbox.update(&state.line);
+    }
+
+    fn notification(&self, update: schema::SessionUpdate) -> schema::SessionNotification {
+        schema::SessionNotification::new(Arc::clone(&self.session), update)
+    }
+
+    /// The state, unless the session is over.
+    fn open(&self) -> Option<MutexGuard<'_, State>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (!state.closed).then_some(state)
+    }
+}
