@@ -1,5 +1,6 @@
 //! The gates: what each is called, in which order they run, and what each runs.
 
+mod clients;
 mod dependencies;
 mod file_size;
 mod graph;
@@ -52,6 +53,8 @@ pub(crate) enum Gate {
     Shuttle,
     /// Replay the scenarios in fixtures/ against the built program.
     Replay,
+    /// Have real clients drive the built program through a workflow.
+    Clients,
 }
 
 impl Gate {
@@ -69,12 +72,12 @@ impl Gate {
 
     /// Every gate, in the order in which they run.
     pub(crate) fn all() -> &'static [Self] {
-        use Gate::{Build, DocTests, Replay, Shuttle, UnitTests};
-        const ALL: [Gate; 13] = {
+        use Gate::{Build, Clients, DocTests, Replay, Shuttle, UnitTests};
+        const ALL: [Gate; 14] = {
             let [fmt, hygiene, file_size, graph, spec_ids, clippy, doc, deps] = Gate::STATIC;
             [
                 fmt, hygiene, file_size, graph, spec_ids, clippy, doc, deps, Build, UnitTests, DocTests, Shuttle,
-                Replay,
+                Replay, Clients,
             ]
         };
         &ALL
@@ -96,6 +99,7 @@ impl Gate {
             Self::DocTests => "doc-tests",
             Self::Shuttle => "shuttle",
             Self::Replay => "replay",
+            Self::Clients => "clients",
         }
     }
 
@@ -132,6 +136,7 @@ impl Gate {
             Self::Replay => run(program(workspace.built("weft"))
                 .arg("replay")
                 .arg(workspace.root.join("fixtures")))?,
+            Self::Clients => return clients::check(workspace),
         }
         Ok(Outcome::Passed)
     }

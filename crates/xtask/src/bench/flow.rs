@@ -1,0 +1,133 @@
+//! Progress on its way out: how much, how late, and with a client that does not read.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+
+use super::Programs;
+use super::daemon::{Daemon, is_answer};
+use super::figures::{Figures, median, ms};
+use super::start::kib_as_mib;
+use crate::command;
+
+const REPORTS: u32 = 100_000;
+
+fn flood(reports: u32) -> String {
+    format!("for (let i = 0; i < {reports}; i++) phase('phase ' + (i % 1000));\nreturn {reports};")
+}
+
+/// Reports a second through the whole agent, against a bare writer of the same bytes.
+pub(crate) fn throughput(programs: &Programs, figures: &mut Figures) -> anyhow::Result<()> {
+    println!("throughput: progress updates to a reader, every report sent");
+    let mut lines = Vec::new();
+    let (mut first, mut last) = (None, None);
+    let mut daemon = Daemon::spawn(&programs.weft, &flood(REPORTS))?;
+    daemon.turn(|line| {
+        if line.is_progress() {
+            first = first.or(Some(line.at));
+            last = Some(line.at);
+            lines.push(line.text.clone());
+        }
+    })?;
+    drop(daemon);
+    let took = last.context("no progress")? - first.context("no progress")?;
+    let weft = rate(lines.len(), took);
+    figures.tell("updates", &format!("{} of {REPORTS} reports, {} bytes", lines.len(), lines.concat().len()));
+    let bare = bare_rate(programs, &lines)?;
+    figures.tell("weft acp", &format!("{weft:.0} updates/s"));
+    figures.tell("bare writer of the same bytes", &format!("{bare:.0} lines/s"));
+    figures.judge("ratio", &format!("{:.0} %", 100.0 * weft / bare), ">= 25 %", weft / bare >= 0.25);
+    Ok(())
+}
+
+fn rate(count: usize, took: Duration) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / took.as_secs_f64()
+}
+
+/// The rate at which the same reader takes the same lines from a program that only writes them.
+fn bare_rate(programs: &Programs, lines: &[String]) -> anyhow::Result<f64> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(lines.concat().as_bytes())?;
+    let mut command = command::program(&programs.probe);
+    command.args(["bench", "probe-write"]).arg(file.path()).stdout(Stdio::piped());
+    let mut child = command.spawn()?;
+    let mut reader = BufReader::with_capacity(1 << 16, child.stdout.take().context("no stdout")?);
+    let (mut first, mut last, mut count) = (None, None, 0);
+    let mut kept = Vec::new();
+    loop {
+        let mut text = String::new();
+        if reader.read_line(&mut text)? == 0 {
+            break;
+        }
+        let now = Instant::now();
+        first = first.or(Some(now));
+        last = Some(now);
+        count += 1;
+        // The same work as on the other side.
+        if text.contains("\"tool_call_update\"") && text.contains("\"in_progress\"") {
+            kept.push(text);
+        }
+    }
+    child.wait()?;
+    Ok(rate(count, last.context("nothing written")? - first.context("nothing written")?))
+}
+
+/// From `log()` in the script to the frame at the client. The script's clock has whole milliseconds, so
+/// that the figure is half a millisecond too high on the average.
+pub(crate) fn latency(programs: &Programs, figures: &mut Figures) -> anyhow::Result<()> {
+    println!("latency: one log line, from the script to the frame, 200 lines");
+    let script = "for (let i = 0; i < 200; i++) { await agent('m ' + i); log('at ' + Date.now()); }\nreturn 1;";
+    let mut daemon = Daemon::spawn(&programs.weft, script)?;
+    let (mut late, mut latest) = (Vec::new(), 0);
+    daemon.turn(|line| {
+        if let Some(sent) = stamp(&line.text).filter(|sent| line.is_progress() && *sent > latest) {
+            latest = sent;
+            late.push(now().saturating_sub(Duration::from_millis(sent)));
+        }
+    })?;
+    anyhow::ensure!(late.len() >= 50, "only {} log lines arrived", late.len());
+    let took = median(late);
+    figures.judge("median", &ms(took), "< 2 ms", took < Duration::from_millis(2));
+    Ok(())
+}
+
+fn stamp(line: &str) -> Option<u64> {
+    let digits: String = line.split("at ").nth(1)?.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the script's clock is the system's, so this one must be too")]
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// A client that does not read for ten seconds while reports pour in.
+pub(crate) fn stall(programs: &Programs, figures: &mut Figures) -> anyhow::Result<()> {
+    println!("stall: a client that does not read for 10 s under full load");
+    // The documented bound: the outbox (1 MiB by default) and what a run needs, over an idle session.
+    const BOUND_MIB: f64 = 48.0;
+    let mut daemon = Daemon::spawn(&programs.weft, &flood(2_000_000))?;
+    let session = daemon.session()?;
+    let id = daemon.prompt(&session)?;
+    let (until, mut peak) = (Instant::now() + Duration::from_secs(10), 0);
+    while Instant::now() < until {
+        peak = daemon.memory("VmRSS")?.max(peak);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (mut last_card, mut updates) = (false, 0_u32);
+    loop {
+        let line = daemon.line()?;
+        if is_answer(&line, id) {
+            break;
+        }
+        updates += u32::from(line.is_progress());
+        last_card |= line.is_final();
+    }
+    let peak = kib_as_mib(peak);
+    figures.judge("resident while stalled", &format!("{peak:.1} MiB"), "<= 48 MiB", peak <= BOUND_MIB);
+    figures.tell("updates in the end", &updates.to_string());
+    figures.judge("the final card arrives", if last_card { "yes" } else { "no" }, "yes", last_card);
+    Ok(())
+}
