@@ -24,6 +24,24 @@ pub enum Row {
     },
 }
 
+/// A text that is no transcript.
+#[derive(Debug, thiserror::Error)]
+#[error("could not read line {line} of the transcript: {source}")]
+pub struct TranscriptError {
+    line: usize,
+    source: serde_json::Error,
+}
+
+/// Reads a transcript from its text, one [`Row`] per line.
+///
+/// # Errors
+///
+/// If a line is no row.
+pub fn parse_transcript(text: &str) -> Result<Vec<Row>, TranscriptError> {
+    let parse = |(at, line)| serde_json::from_str(line).map_err(|source| TranscriptError { line: at + 1, source });
+    text.lines().enumerate().map(parse).collect()
+}
+
 /// Who wrote a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
@@ -60,6 +78,56 @@ impl std::fmt::Display for Exit {
         match self {
             Self::Code(code) => write!(f, "exit code {code}"),
             Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_transcript_is_read_as_it_is_written_and_a_bad_line_is_named() {
+        let rows = [
+            Row::Line {
+                dir: Direction::Sent,
+                line: json!({"a": 1}),
+            },
+            Row::Line {
+                dir: Direction::Received,
+                line: json!("no JSON-RPC"),
+            },
+            Row::Exit { exit: Exit::Signal(9) },
+        ];
+        let text: String = rows
+            .iter()
+            .map(|row| serde_json::to_string(row).unwrap() + "\n")
+            .collect();
+        assert_eq!(
+            text,
+            "{\"dir\":\">\",\"line\":{\"a\":1}}\n{\"dir\":\"<\",\"line\":\"no JSON-RPC\"}\n{\"exit\":{\"signal\":9}}\n"
+        );
+        assert_eq!(parse_transcript(&text).unwrap(), rows);
+        let error = parse_transcript(&(text + "{\"dir\":\"=\",\"line\":1}\n"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("could not read line 4 of the transcript"), "{error}");
+    }
+
+    #[test]
+    fn every_committed_transcript_passes_t_check() {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+        for scenario in std::fs::read_dir(fixtures).unwrap() {
+            let path = scenario.unwrap().path().join("transcript.jsonl");
+            let Ok(text) = std::fs::read_to_string(&path) else {
+                continue;
+            };
+            let found = crate::t_check(&parse_transcript(&text).unwrap());
+            assert!(found.is_empty(), "{}: {found:#?}", path.display());
         }
     }
 }

@@ -171,3 +171,13 @@ fn a_folder_may_have_a_configuration() {
     let error = Scenario::load(dir.path()).unwrap_err().to_string();
     assert!(error.contains("config.toml:2: "), "{error}");
 }
+
+#[test]
+fn every_committed_scenario_can_be_read() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let folders = std::fs::read_dir(fixtures).unwrap().map(|entry| entry.unwrap().path());
+    let read: Vec<_> = folders
+        .map(|folder| Scenario::load(&folder).unwrap_or_else(|error| panic!("{error}")).name)
+        .collect();
+    assert!(!read.is_empty());
+}
