@@ -1,3 +1,41 @@
-//! The `weft` command.
+//! The `weft` command: arguments, configuration, composition; nothing else.
+//!
+//! [`compose`] is where the parts become an agent; [`commands`] has one module a command.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+mod args;
+mod commands;
+mod compose;
 mod config;
-fn main() {}
+mod logging;
+mod models;
+mod prompt;
+mod scripted;
+mod tools;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command {
+        // The worker comes first and alone: it has no environment, no configuration and no runtime.
+        Command::Worker => return commands::worker::run(),
+        Command::Acp(args) => commands::acp::run(args),
+        Command::Demo(args) => in_runtime(commands::demo::run(&args)).map(|()| ExitCode::SUCCESS),
+        Command::Replay(args) => in_runtime(commands::replay::run(args)),
+        Command::Docs(args) => commands::docs::run(&args).map(|()| ExitCode::SUCCESS),
+    };
+    outcome.unwrap_or_else(|error| {
+        // A reader that has gone away is no reason to complain.
+        let _unread = writeln!(std::io::stderr(), "weft: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+}

@@ -191,7 +191,7 @@ pub(crate) static BASH_OUTPUT: Setting = count(
     "The most characters of a command's output that the model is given; the middle is left out.",
 );
 pub(crate) static BASH_TAIL: Setting =
-    count("bash.tail_bytes", 8 * KIB, 256, 64 * KIB, "How much of a running command's output its card shows.");
+    count("bash.tail_bytes", 8 * KIB, 256, 32 * KIB, "How much of a running command's output its card shows.");
 pub(crate) static WORKFLOW_CONCURRENT: Setting = count(
     "workflow.max_concurrent_agents",
     16,
@@ -216,6 +216,20 @@ pub(crate) static WORKFLOW_WALL: Setting = millis(
     SECOND,
     7 * 24 * HOUR,
     "How long one run may take in all.",
+);
+pub(crate) static WORKFLOW_AGENT_TIME: Setting = millis(
+    "workflow.max_agent_time",
+    30 * MINUTE,
+    SECOND,
+    7 * 24 * HOUR,
+    "How long one member may take; then it counts as failed and the run goes on.",
+);
+pub(crate) static WORKFLOW_NARRATION: Setting = count(
+    "workflow.max_narration_per_second",
+    100,
+    1,
+    1_000_000,
+    "Phases and log lines of one run that are passed on in a second; of faster ones only the newest are.",
 );
 pub(crate) static WORKFLOW_GRACE: Setting = millis(
     "workflow.dispose_grace",
@@ -278,6 +292,8 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &WORKFLOW_ITEMS,
     &WORKFLOW_SLICE,
     &WORKFLOW_WALL,
+    &WORKFLOW_AGENT_TIME,
+    &WORKFLOW_NARRATION,
     &WORKFLOW_GRACE,
     &WORKFLOW_HEAP,
     &WORKFLOW_SCRIPT,

@@ -1,0 +1,88 @@
+//! The configured providers behind the model seam.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use futures::StreamExt as _;
+use weft_model::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ModelTable, ScriptedModel};
+use weft_providers::{OpenAiChat, OpenAiChatConfig, Secret};
+
+use crate::config::{Config, Provider, ProviderKind, settings};
+
+/// All providers of a configuration. They are made once and shared by every session.
+#[derive(Clone, Default)]
+pub(crate) struct Providers {
+    models: BTreeMap<String, Arc<dyn Model>>,
+    /// The scripted one that the configured model names, for its controls.
+    pub(crate) scripted: Option<Arc<ScriptedModel>>,
+    /// The environment variables that hold keys: nothing that weft starts may see them.
+    pub(crate) secret_variables: Vec<String>,
+}
+
+impl Providers {
+    /// Makes every provider. Connects to none.
+    pub(crate) fn new(config: &Config) -> anyhow::Result<Self> {
+        let mut providers = Self::default();
+        let chosen = config.text(&settings::MODEL).and_then(|model| model.split('/').next());
+        for (name, Provider { kind }) in &config.providers {
+            let model = providers
+                .make(kind, chosen == Some(name))
+                .with_context(|| format!("failed to set up the model provider \"{name}\""))?;
+            providers.models.insert(name.clone(), model);
+        }
+        Ok(providers)
+    }
+
+    /// The models of one session, with its own choice.
+    pub(crate) fn table(&self, choice: Option<&str>) -> ModelTable {
+        let mut table = ModelTable::new(choice.map(str::to_owned));
+        for (name, model) in &self.models {
+            table = table.with(name, Arc::clone(model));
+        }
+        table
+    }
+
+    fn make(&mut self, kind: &ProviderKind, chosen: bool) -> anyhow::Result<Arc<dyn Model>> {
+        match kind {
+            ProviderKind::Scripted { script } => {
+                let model = Arc::new(ScriptedModel::load(script)?);
+                if chosen {
+                    self.scripted = Some(Arc::clone(&model));
+                }
+                Ok(model)
+            }
+            ProviderKind::OpenAiChat { base_url, api_key_env, headers, connect_timeout, idle_timeout } => {
+                let mut config = OpenAiChatConfig::new(base_url);
+                config.connect_timeout = *connect_timeout;
+                config.idle_timeout = *idle_timeout;
+                config.headers = headers.iter().map(|(name, text)| (name.clone(), Secret::new(text))).collect();
+                if let Some(variable) = api_key_env {
+                    self.secret_variables.push(variable.clone());
+                    match std::env::var(variable) {
+                        Ok(key) if !key.is_empty() => config.api_key = Some(Secret::new(key)),
+                        _ => return Ok(Arc::new(NoKey { variable: variable.clone() })),
+                    }
+                }
+                Ok(Arc::new(OpenAiChat::new(config)?))
+            }
+        }
+    }
+}
+
+/// A provider whose key is not in the environment. Only a request that needs it finds out, so that one
+/// unused provider keeps nobody from working.
+struct NoKey {
+    variable: String,
+}
+
+impl Model for NoKey {
+    fn stream(&self, _request: ModelRequest) -> ModelStream {
+        let message = format!(
+            "the model's key is missing: set the environment variable {} where weft is started, or change \
+             api_key_env in config.toml",
+            self.variable
+        );
+        futures::stream::iter([Err(ModelError::new(ModelErrorKind::NotConfigured, message))]).boxed()
+    }
+}
