@@ -1,0 +1,198 @@
+//! What is sent.
+
+use serde_json::{Value, json};
+use weft_types::{AssistantBlock, ToolSpec};
+
+use super::*;
+
+/// Sends a request and gives what arrived.
+async fn sent(request: ModelRequest) -> server::Request {
+    let mut server = Server::start([Reply::stream(DONE)]).await;
+    let answer: Vec<_> = model(&server).stream(request).collect().await;
+    assert_eq!(answer.len(), 1);
+    server.request().await
+}
+
+fn conversation() -> ModelRequest {
+    let mut request = ask("look");
+    request.tools = Arc::from([ToolSpec {
+        name: "read".into(),
+        description: "reads".into(),
+        parameters: json!({ "type": "object", "properties": { "z": {}, "a": {} } }),
+    }]);
+    let call = |id: &str, arguments: &str| AssistantBlock::ToolCall {
+        id: CallId::new(id),
+        name: "read".into(),
+        arguments: arguments.into(),
+    };
+    let result = |id: &str| Message::Tool {
+        call_id: CallId::new(id),
+        content: vec![ContentBlock::text("he"), ContentBlock::text("llo")],
+        is_error: false,
+    };
+    request.messages.push(Message::Assistant {
+        content: vec![
+            AssistantBlock::Reasoning {
+                text: "I should ".into(),
+            },
+            AssistantBlock::Reasoning { text: "look".into() },
+            AssistantBlock::Text {
+                text: "Looking.".into(),
+            },
+            call("x", "{\"a\": 1}"),
+            call("y", ""),
+        ],
+    });
+    request.messages.extend([result("x"), result("y")]);
+    let thought = AssistantBlock::Reasoning { text: "done".into() };
+    request.messages.push(Message::Assistant {
+        content: vec![thought.clone()],
+    });
+    request.messages.push(Message::Assistant {
+        content: vec![thought, AssistantBlock::Text { text: "It is.".into() }],
+    });
+    request
+}
+
+#[tokio::test]
+async fn sse_11_a_conversation_is_sent_with_reasoning_beside_its_calls() {
+    let request = sent(conversation()).await;
+    let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "read", "arguments": arguments } });
+    let expected = json!({
+        "model": "test-model",
+        "stream": true,
+        "stream_options": { "include_usage": true },
+        "tools": [{ "type": "function", "function": {
+            "name": "read",
+            "description": "reads",
+            "parameters": { "type": "object", "properties": { "z": {}, "a": {} } },
+        } }],
+        "messages": [
+            { "role": "system", "content": "be brief" },
+            { "role": "user", "content": "look" },
+            { "role": "assistant", "content": "Looking.", "reasoning_content": "I should look",
+              "tool_calls": [call("x", "{\"a\": 1}"), call("y", "{}")] },
+            { "role": "tool", "tool_call_id": "x", "content": "hello" },
+            { "role": "tool", "tool_call_id": "y", "content": "hello" },
+            { "role": "assistant", "content": "It is." },
+        ],
+    });
+    assert_eq!(
+        String::from_utf8(request.body).expect("text"),
+        expected.to_string(),
+        "byte for byte"
+    );
+}
+
+#[tokio::test]
+async fn head_names_the_endpoint_the_key_and_the_client() {
+    let request = sent(ask("go")).await;
+    assert_eq!(request.head[0], "POST /v1/chat/completions HTTP/1.1");
+    assert_eq!(request.header("authorization"), Some("Bearer hunter2-hunter2"));
+    assert_eq!(request.header("content-type"), Some("application/json"));
+    assert_eq!(request.header("accept"), Some("text/event-stream"));
+    assert!(
+        request
+            .header("user-agent")
+            .is_some_and(|agent| agent.starts_with("weft/"))
+    );
+}
+
+#[tokio::test]
+async fn configured_headers_win_and_a_key_is_optional() {
+    let mut server = Server::start([Reply::stream(DONE)]).await;
+    let mut config = OpenAiChatConfig::new(server.url());
+    config.headers = vec![
+        ("X-Extra".into(), Secret::new("1")),
+        ("User-Agent".into(), Secret::new("me")),
+    ];
+    let model = OpenAiChat::new(config).expect("a good configuration");
+    assert_eq!(model.stream(ask("go")).count().await, 1);
+    let request = server.request().await;
+    assert_eq!(request.header("authorization"), None);
+    assert_eq!(request.header("x-extra"), Some("1"));
+    assert_eq!(request.header("user-agent"), Some("me"));
+}
+
+#[tokio::test]
+async fn a_longer_conversation_begins_with_the_bytes_of_the_shorter() {
+    let longer = conversation();
+    let full = sent(longer.clone()).await.body;
+    for kept in 1..longer.messages.len() {
+        let mut shorter = longer.clone();
+        shorter.messages.truncate(kept);
+        let body = sent(shorter).await.body;
+        let common = body.strip_suffix(b"]}").expect("messages stand last");
+        assert!(full.starts_with(common), "after {kept} messages");
+    }
+}
+
+#[tokio::test]
+async fn sse_09_arguments_go_back_as_an_object_that_shows_what_was_written() {
+    let mut request = ask("go");
+    let written = [
+        "null",
+        "[1]",
+        "\"x\"",
+        "{\"a\":1,}",
+        "{\"a\":",
+        "{\"a\":\"x\ny\"}",
+        " ",
+        "{\"ok\":true}",
+    ];
+    let call = |(at, arguments): (usize, &&str)| AssistantBlock::ToolCall {
+        id: CallId::new(at.to_string()),
+        name: "read".into(),
+        arguments: (*arguments).into(),
+    };
+    request.messages.push(Message::Assistant {
+        content: written.iter().enumerate().map(call).collect(),
+    });
+    let body = sent(request).await.json();
+    let answer = &body["messages"][2];
+    assert_eq!(answer["content"], Value::Null);
+    assert_eq!(answer.get("reasoning_content"), None);
+    let sent = answer["tool_calls"].as_array().expect("calls").iter();
+    let sent: Vec<Value> = sent
+        .map(|call| serde_json::from_str(call["function"]["arguments"].as_str().expect("a text")).expect("JSON"))
+        .collect();
+    let kept = |text: &str| json!({ "not_a_json_object": text });
+    let mut expected: Vec<Value> = written[..6].iter().map(|text| kept(text)).collect();
+    expected.extend([json!({}), json!({ "ok": true })]);
+    assert_eq!(sent, expected);
+}
+
+#[tokio::test]
+async fn an_empty_system_prompt_and_no_tools_are_not_sent() {
+    let mut request = ask("go");
+    request.system = "".into();
+    let body = sent(request).await.json();
+    assert_eq!(body.get("tools"), None);
+    assert_eq!(body["messages"], json!([{ "role": "user", "content": "go" }]));
+}
+
+#[tokio::test]
+async fn a_connection_serves_one_request_after_the_other() {
+    let body = say("a") + &finish("stop") + DONE;
+    let chunked = format!(
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
+        body.len()
+    );
+    let replies = [chunked.clone(), chunked].map(|bytes| Reply::raw(bytes).then(server::End::KeepAlive));
+    let mut server = Server::start(replies).await;
+    let model = model(&server);
+    assert_eq!(model.stream(ask("one")).count().await, 2);
+    // The connection's own task puts it back, once it has seen the end of the answer.
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(model.stream(ask("two")).count().await, 2);
+    let mut connections = 0;
+    for _ in 0..3 {
+        connections += usize::from(matches!(server.seen().await, server::Seen::Connected));
+    }
+    assert_eq!(
+        connections, 1,
+        "of the first three things that happened, two are requests"
+    );
+}
