@@ -68,3 +68,17 @@ async fn an_endless_refusal_is_cut() {
     let reply = Reply::new("400 Bad Request", &[], "x ".repeat(50_000));
     check(reply, |_| {}, ModelErrorKind::InvalidRequest, "x x x").await;
 }
+
+#[tokio::test]
+async fn what_came_before_a_limit_is_given() {
+    let server = Server::start([Reply::stream(say("a") + "data: " + &"x".repeat(5_000))]).await;
+    let mut config = config(&server);
+    config.max_event_bytes = 4_096;
+    let model = OpenAiChat::new(config).expect("a good configuration");
+    let items: Vec<_> = model.stream(ask("go")).collect().await;
+    let [Ok(event), Err(error)] = &items[..] else {
+        panic!("{items:?}")
+    };
+    assert_eq!(*event, text("a"));
+    assert_eq!(error.kind(), ModelErrorKind::Protocol);
+}

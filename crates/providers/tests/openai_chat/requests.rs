@@ -98,6 +98,27 @@ async fn head_names_the_endpoint_the_key_and_the_client() {
     );
 }
 
+/// The environment belongs to the whole process, so another test is run in one of its own.
+#[tokio::test]
+async fn an_endpoint_on_this_machine_is_reached_without_the_proxy_of_the_environment() {
+    let nobody = "http://127.0.0.1:9";
+    let this = std::env::current_exe().expect("a path");
+    let mut test = tokio::process::Command::new(this);
+    test.args(["--exact", "requests::head_names_the_endpoint_the_key_and_the_client"])
+        .kill_on_drop(true);
+    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        test.env(name, nobody);
+    }
+    let output = test
+        .env_remove("NO_PROXY")
+        .env_remove("no_proxy")
+        .output()
+        .await
+        .expect("the test binary runs");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
+}
+
 #[tokio::test]
 async fn configured_headers_win_and_a_key_is_optional() {
     let mut server = Server::start([Reply::stream(DONE)]).await;

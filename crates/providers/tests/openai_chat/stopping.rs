@@ -119,9 +119,12 @@ async fn silence_after_the_last_word_is_no_failure() {
 }
 
 #[tokio::test]
-async fn the_end_marker_ends_an_answer_though_the_connection_stays() {
+async fn the_end_marker_ends_an_answer_at_once_though_the_connection_stays() {
     let mut server = Server::start([Reply::stream(say("a") + DONE).then(End::Hold)]).await;
-    let items: Vec<_> = model(&server).stream(ask("go")).collect().await;
+    let answer = model(&server).stream(ask("go")).collect::<Vec<_>>();
+    let items = tokio::time::timeout(Duration::from_secs(4), answer)
+        .await
+        .expect("no waiting for the connection");
     assert_eq!(items, [Ok(text("a")), Ok(ModelEvent::Finish(StopReason::EndTurn))]);
     server.left().await;
 }
