@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use weft_observe::panic_text;
 use weft_session::{AppendError, Session, SinkError, closing_events};
-use weft_tools::{Extensions, Registration, ScheduleError, ToolRegistry};
+use weft_tools::{Extensions, Registration, ScheduleError, ToolRegistry, WorkingDirectory};
 use weft_types::{AgentId, ContentBlock, EventBody, TurnEnd};
 
 use crate::history::History;
@@ -51,9 +51,10 @@ impl Turns {
             model: options.model.clone(),
             permissions: options.permissions,
         };
+        let folder = WorkingDirectory(context.cwd.clone());
         Self {
             id,
-            extensions: Extensions::new().with(Arc::new(context)),
+            extensions: Extensions::new().with(Arc::new(context)).with(Arc::new(folder)),
             history: History::of(&options.session.events()),
             _policy: permission::install(&options),
             options,
