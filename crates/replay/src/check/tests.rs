@@ -224,6 +224,14 @@ fn nothing_may_follow_the_response_that_closed_a_session() {
         error(3),
     ]);
     check(&good, &[]);
+    let pipelined = in_prompt([
+        close.clone(),
+        ask(3, "session/prompt", &json!({"sessionId": "a"})),
+        result(1, &json!({"stopReason": "cancelled"})),
+        result(2, &json!({})),
+        error(3),
+    ]);
+    check(&pipelined, &[]);
     let open = in_prompt([
         card("tool_call in_progress", json!({})),
         result(1, &json!({})),

@@ -112,6 +112,19 @@ async fn the_workspace_is_copied_and_the_folder_left_alone() {
 }
 
 #[tokio::test]
+async fn the_agents_environment_is_its_own() {
+    let dir = scenario(&one_prompt("environment"), &[]);
+    assert!(played(&dir, Compare::Bless).await.is_ok());
+    let transcript = fs::read_to_string(dir.path().join("transcript.jsonl")).unwrap();
+    assert!(
+        transcript.contains("WEFT_HOME") && transcript.contains("PATH"),
+        "{transcript}"
+    );
+    // Cargo sets some for every test.
+    assert!(!transcript.contains("CARGO"), "{transcript}");
+}
+
+#[tokio::test]
 async fn a_file_that_a_step_writes_is_there_whole_and_alone() {
     let client = one_prompt("list").replace(
         "[[step]]\nprompt",
