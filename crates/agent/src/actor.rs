@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use weft_types::{AgentId, ContentBlock, TurnEnd};
+use weft_types::{ContentBlock, TurnEnd};
 
-use crate::AgentOptions;
 use crate::slot::{Slot, TurnCancel};
 use crate::turn::Turns;
 
@@ -17,25 +16,33 @@ pub(crate) struct Prompt {
     pub(crate) ended: oneshot::Sender<TurnEnd>,
 }
 
-/// What ties an actor to its handles.
+/// What ties an actor to its handles. Dropped with the actor's task, however that ends, it closes the
+/// agent, so that nobody waits for a dead one.
 pub(crate) struct Lifeline {
     pub(crate) slot: Arc<Slot>,
-    pub(crate) inbox: mpsc::Receiver<Prompt>,
+    /// Asks the actor to end.
     pub(crate) stop: CancellationToken,
+    /// Fires when it has.
     pub(crate) stopped: CancellationToken,
 }
 
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        self.slot.close();
+        self.slot.free();
+        self.stopped.cancel();
+    }
+}
+
 /// Runs until a handle closes the agent or the last one is dropped.
-pub(crate) async fn run(id: AgentId, options: AgentOptions, mut lifeline: Lifeline) {
-    // Fires however this task ends, so that nobody waits for a dead actor.
-    let _stopped = lifeline.stopped.clone().drop_guard();
-    let mut turns = Turns::new(id, options);
+pub(crate) async fn run(turns: Turns, mut inbox: mpsc::Receiver<Prompt>, lifeline: Lifeline) {
+    // Declared after the lifeline and therefore dropped before it: all is gone when it says so.
+    let mut turns = turns;
     loop {
         let prompt = tokio::select! {
+            prompt = inbox.recv() => prompt,
             // A prompt that was accepted before the close has an end to be told.
-            biased;
-            prompt = lifeline.inbox.recv() => prompt,
-            () = lifeline.stop.cancelled() => None,
+            () = lifeline.stop.cancelled() => inbox.try_recv().ok(),
         };
         let Some(Prompt { content, cancel, ended }) = prompt else {
             return;

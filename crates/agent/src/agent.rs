@@ -11,8 +11,9 @@ use weft_session::Session;
 use weft_tools::{Approver, ToolRegistry};
 use weft_types::{AbortCause, AgentId, ContentBlock, TurnEnd, text_of};
 
-use crate::actor::{self, Prompt};
+use crate::actor::{self, Lifeline, Prompt};
 use crate::slot::Slot;
+use crate::turn::Turns;
 use crate::{Jitter, Limits, PermissionMode, Subagents};
 
 /// The handle of an agent: clones share one actor, which owns the session's turns.
@@ -156,13 +157,14 @@ impl Agent {
             stop: CancellationToken::new(),
             stopped: CancellationToken::new(),
         };
-        let lifeline = actor::Lifeline {
+        let lifeline = Lifeline {
             slot: Arc::clone(&handle.slot),
-            inbox,
             stop: handle.stop.clone(),
             stopped: handle.stopped.clone(),
         };
-        tokio::spawn(actor::run(id, options, lifeline));
+        // Made here, so that the agent's policies are in force before anybody has the handle.
+        let turns = Turns::new(id, options);
+        tokio::spawn(actor::run(turns, inbox, lifeline));
         Self {
             handle: Arc::new(handle),
         }
@@ -197,14 +199,11 @@ impl Agent {
         if text_of(&content).trim().is_empty() {
             return Err(PromptRefused::Blank);
         }
-        let cancel = self.handle.slot.reserve()?;
         let (ended, end) = oneshot::channel();
-        let prompt = Prompt { content, cancel, ended };
-        if self.handle.prompts.try_send(prompt).is_err() {
-            // The actor is gone although nobody closed it: its task was ended from outside.
-            self.handle.slot.free();
-            return Err(PromptRefused::Closed);
-        }
+        self.handle.slot.reserve(|cancel| {
+            let prompt = Prompt { content, cancel, ended };
+            self.handle.prompts.try_send(prompt).is_ok()
+        })?;
         Ok(Turn { end })
     }
 

@@ -45,7 +45,7 @@ impl InvalidLimit {
 /// By default a turn makes at most 200 model requests, each of up to 5 attempts; the waits between them
 /// grow from 500 ms to 30 s, unless the endpoint asks for more, which is granted up to 120 s. One answer
 /// may have 16 MiB.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub(crate) max_steps: u32,
     pub(crate) attempts: u32,
@@ -159,5 +159,81 @@ impl SubagentLimits {
     pub fn schema_tries(self, schema_tries: u32) -> Result<Self, InvalidLimit> {
         let schema_tries = InvalidLimit::check("subagents.schema_tries", schema_tries, &(1..=20))?;
         Ok(Self { schema_tries, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check<T>(set: impl Fn(T) -> Result<Limits, InvalidLimit>, bad: [T; 2], good: [T; 2], expected: &str) {
+        for value in good {
+            set(value).expect("in range");
+        }
+        let texts: Vec<String> = bad
+            .into_iter()
+            .map(|value| set(value).expect_err("out of range").to_string())
+            .collect();
+        assert_eq!(texts.join("; "), expected);
+    }
+
+    #[test]
+    fn every_setting_is_checked_and_its_error_names_it() {
+        let (limits, ms) = (Limits::default(), Duration::from_millis);
+        check(
+            |n| limits.max_steps(n),
+            [0, 10_001],
+            [1, 10_000],
+            "limit max_steps is 0, expected 1 to 10000; limit max_steps is 10001, expected 1 to 10000",
+        );
+        check(
+            |n| limits.attempts(n),
+            [0, 21],
+            [1, 20],
+            "limit retry.attempts is 0, expected 1 to 20; limit retry.attempts is 21, expected 1 to 20",
+        );
+        check(
+            |n| limits.backoff(ms(n)),
+            [0, 60_001],
+            [1, 60_000],
+            "limit retry.backoff_ms is 0, expected 1 to 60000; limit retry.backoff_ms is 60001, expected 1 to 60000",
+        );
+        check(
+            |n| limits.backoff_max(ms(n)),
+            [0, 600_001],
+            [1, 600_000],
+            "limit retry.backoff_max_ms is 0, expected 1 to 600000; \
+             limit retry.backoff_max_ms is 600001, expected 1 to 600000",
+        );
+        check(
+            |n| limits.retry_after_max(n),
+            [ms(3_600_001), Duration::MAX],
+            [ms(0), ms(3_600_000)],
+            "limit retry.retry_after_max_ms is 3600001, expected 0 to 3600000; \
+             limit retry.retry_after_max_ms is 18446744073709551615, expected 0 to 3600000",
+        );
+        check(
+            |n| limits.answer_bytes(n),
+            [1_023, (1 << 30) + 1],
+            [1_024, 1 << 30],
+            "limit answer_bytes is 1023, expected 1024 to 1073741824; \
+             limit answer_bytes is 1073741825, expected 1024 to 1073741824",
+        );
+    }
+
+    #[test]
+    fn settings_of_subagents_are_checked_too() {
+        let limits = SubagentLimits::default();
+        let errors = [
+            limits.max_depth(0),
+            limits.max_depth(17),
+            limits.reminders(11),
+            limits.schema_tries(0),
+            limits.schema_tries(21),
+        ];
+        let settings: Vec<_> = errors.map(|error| error.expect_err("out of range").setting()).into();
+        let expected = ["max_depth", "max_depth", "reminders", "schema_tries", "schema_tries"];
+        assert_eq!(settings, expected.map(|setting| format!("subagents.{setting}")));
     }
 }

@@ -49,9 +49,10 @@ impl Turns {
             if let Some(end) = self.durable(cancel).await? {
                 return Ok(Asked::Ended(end));
             }
-            let answer = self.receive(place, cancel, Arc::clone(&resolved.model), request.clone());
-            let (received, ended) = answer.await;
-            let (delay, message) = match self.judge(place, cancel, &mut attempts, received, ended)? {
+            let answer = self
+                .receive(place, cancel, Arc::clone(&resolved.model), request.clone())
+                .await;
+            let (delay, message) = match self.judge(place, cancel, &mut attempts, answer)? {
                 Judged::Done(asked) => return Ok(asked),
                 Judged::Again(delay, message) => (delay, message),
             };
@@ -70,8 +71,7 @@ impl Turns {
         place: Place,
         cancel: &TurnCancel,
         attempts: &mut Attempts,
-        received: Received,
-        ended: Ended,
+        (received, ended): (Received, Ended),
     ) -> Result<Judged, LoopError> {
         let end = match ended {
             Ended::Finished(StopReason::EndTurn | StopReason::ToolUse) if received.is_empty() => {

@@ -47,8 +47,9 @@ impl TurnCancel {
 }
 
 impl Slot {
-    /// Takes the place for a turn.
-    pub(crate) fn reserve(&self) -> Result<Arc<TurnCancel>, PromptRefused> {
+    /// Takes the place for a turn and has `send` hand it to the actor, both in one: who closes the slot
+    /// either sees the turn, or prevents it.
+    pub(crate) fn reserve(&self, send: impl FnOnce(Arc<TurnCancel>) -> bool) -> Result<(), PromptRefused> {
         let mut state = self.lock();
         if state.closed {
             return Err(PromptRefused::Closed);
@@ -56,7 +57,12 @@ impl Slot {
         if state.turn.is_some() {
             return Err(PromptRefused::TurnInFlight);
         }
-        Ok(Arc::clone(state.turn.insert(Arc::default())))
+        let turn = Arc::<TurnCancel>::default();
+        if !send(Arc::clone(&turn)) {
+            return Err(PromptRefused::Closed);
+        }
+        state.turn = Some(turn);
+        Ok(())
     }
 
     /// Gives the place back. Who cancels from now on reaches no turn.

@@ -262,43 +262,44 @@ impl Work {
     }
 
     async fn answer(&self, prompt: Vec<ContentBlock>) -> SubagentStop {
-        let mut stop = self.stop_of(self.turn(prompt).await);
+        let mut stop = self.turn(prompt).await;
         let Some(capture) = &self.capture else {
             return stop;
         };
-        for reminders in 0..=self.reminders {
+        let mut reminded = 0;
+        loop {
             if capture.is_confirmed() {
                 return SubagentStop::Completed;
             }
-            if capture.is_exhausted() || (stop == SubagentStop::Completed && reminders == self.reminders) {
-                return SubagentStop::Error(capture.failure(reminders));
+            if capture.is_exhausted() {
+                return SubagentStop::Error(capture.failure(reminded));
             }
             if stop != SubagentStop::Completed {
                 return stop;
             }
-            stop = self.stop_of(self.turn(vec![ContentBlock::text(REMINDER)]).await);
+            if reminded == self.reminders {
+                return SubagentStop::Error(capture.failure(reminded));
+            }
+            reminded += 1;
+            stop = self.turn(vec![ContentBlock::text(REMINDER)]).await;
         }
-        stop
     }
 
     /// One turn to its end, stopped when the run is.
-    async fn turn(&self, prompt: Vec<ContentBlock>) -> TurnEnd {
+    async fn turn(&self, prompt: Vec<ContentBlock>) -> SubagentStop {
         let turn = match self.agent.prompt(prompt) {
             Ok(turn) => turn,
-            Err(refused) => {
-                let message = refused.to_string();
-                return TurnEnd::Error { message };
-            }
+            Err(refused) => return SubagentStop::Error(refused.to_string()),
         };
         let ended = turn.ended();
         tokio::pin!(ended);
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}
-            end = &mut ended => return end,
+            end = &mut ended => return self.stop_of(end),
         }
         self.agent.cancel_by(AbortCause::Parent);
-        ended.await
+        self.stop_of(ended.await)
     }
 
     fn stop_of(&self, end: TurnEnd) -> SubagentStop {

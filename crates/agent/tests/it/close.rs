@@ -99,3 +99,29 @@ async fn closing_is_bounded_by_the_grace_of_a_stubborn_tool() {
     assert!(world.watch.take().contains(&"result c1 DID_NOT_STOP".to_owned()));
     no_tasks_left().await;
 }
+
+#[test]
+fn an_actor_that_dies_with_its_runtime_hangs_nobody() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .build()
+            .expect("a runtime")
+    };
+    let first = runtime();
+    let (world, turn) = first.block_on(async {
+        let world = World::new("[[reply]]\nhang = true\n");
+        let turn = world.agent.prompt(say("go")).expect("idle");
+        world.watch.until("step/start 1").await;
+        (world, turn)
+    });
+    drop(first);
+    runtime().block_on(async {
+        let expected = "error: the agent's task was ended from outside during the turn";
+        assert_eq!(end(&turn.ended().await), expected);
+        world.agent.close().await;
+        assert_eq!(
+            world.agent.prompt(say("more")).expect_err("dead"),
+            PromptRefused::Closed
+        );
+    });
+}

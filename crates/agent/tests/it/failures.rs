@@ -11,7 +11,7 @@ use weft_model::{ModelError, ModelErrorKind, ModelEvent, Models, ResolvedModel};
 use weft_session::{EventSink, Session, SinkError, closing_events};
 use weft_types::{Event, StopReason, TurnEnd, UnixMillis};
 
-use crate::support::{SpyModels, TestTool, World, end, events, header, say};
+use crate::support::{SpyModels, TestTool, World, end, events, header};
 
 fn text(text: &str) -> ModelEvent {
     ModelEvent::TextDelta(text.to_owned())
@@ -105,7 +105,7 @@ async fn without_a_model_the_turn_says_what_to_set() {
         }
     }
     let world = World::with(SpyModels::from_fn(|_| fine()), |options| {
-        options.models = Arc::new(NoModels)
+        options.models = Arc::new(NoModels);
     });
     assert_eq!(
         end(&world.prompt("go").await),
@@ -120,7 +120,7 @@ async fn an_answer_longer_than_the_limit_is_cut_off_there() {
     let limits = Limits::default().answer_bytes(1 << 10).expect("in range");
     let endless = || futures::stream::repeat_with(|| Ok(text(&"x".repeat(100)))).boxed();
     let world = World::with(SpyModels::from_fn(move |_| endless()), |options| {
-        options.limits = limits
+        options.limits = limits;
     });
     let expected = "error: the answer broke off: the model's answer is longer than the limit answer_bytes, 1024 bytes";
     assert_eq!(end(&world.prompt("go").await), expected);

@@ -1,5 +1,6 @@
 //! A world for one agent: a session that is watched, a model that is spied on, tools made of closures.
 
+mod family;
 mod model;
 mod tool;
 mod watch;
@@ -11,7 +12,8 @@ use weft_session::{MemorySink, Session};
 use weft_tools::{ToolLimits, ToolRegistry};
 use weft_types::{ContentBlock, Origin, SessionHeader, TurnEnd, UnixMillis};
 
-pub(crate) use model::{SpyModels, events, script};
+pub(crate) use family::{Family, last_end, refused};
+pub(crate) use model::{SpyModels, events, well_formed};
 pub(crate) use tool::{TestTool, hold, take_signal};
 pub(crate) use watch::{Watch, end};
 

@@ -88,7 +88,7 @@ impl SpyModels {
     pub(crate) fn last_messages(&self) -> Vec<String> {
         let requests = self.requests();
         let messages = &requests.last().expect("a request").messages;
-        assert_well_formed(messages);
+        assert!(well_formed(messages), "{messages:?}");
         messages.iter().map(words).collect()
     }
 }
@@ -139,27 +139,23 @@ fn words(message: &Message) -> String {
     }
 }
 
-/// Every call is followed by exactly one result, before anything else is said.
-#[track_caller]
-pub(crate) fn assert_well_formed(messages: &[Message]) {
+/// Whether every call is followed by exactly one result before anything else is said, and nothing is empty.
+pub(crate) fn well_formed(messages: &[Message]) -> bool {
     let mut open = Vec::new();
     for message in messages {
         match message {
-            Message::Tool { call_id, .. } => {
-                let at = open.iter().position(|open| open == call_id);
-                open.remove(at.unwrap_or_else(|| panic!("a result of {call_id}, which is not open")));
-            }
-            Message::User { content } => {
-                assert!(open.is_empty() && !content.is_empty(), "{open:?} have no results");
-            }
-            Message::Assistant { content } => {
-                assert!(open.is_empty() && !content.is_empty(), "{open:?} have no results");
-                open.extend(content.iter().filter_map(|block| match block {
-                    AssistantBlock::ToolCall { id, .. } => Some(id.clone()),
-                    _ => None,
-                }));
-            }
+            Message::Tool { call_id, .. } => match open.iter().position(|open| open == call_id) {
+                Some(at) => drop(open.remove(at)),
+                None => return false,
+            },
+            Message::User { content } if !open.is_empty() || content.is_empty() => return false,
+            Message::Assistant { content } if !open.is_empty() || content.is_empty() => return false,
+            Message::User { .. } => {}
+            Message::Assistant { content } => open.extend(content.iter().filter_map(|block| match block {
+                AssistantBlock::ToolCall { id, .. } => Some(id.clone()),
+                _ => None,
+            })),
         }
     }
-    assert!(open.is_empty(), "{open:?} have no results");
+    open.is_empty()
 }
