@@ -3,7 +3,7 @@
 //! Both checks are programs of their own. They are installed, once and at a fixed version, into the
 //! target folder, so that a fresh clone needs nothing but the Rust toolchain.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Outcome;
 use crate::command::{capture, cargo, program, run};
@@ -24,24 +24,10 @@ const DENY: Tool = Tool {
     version: "0.20.2",
 };
 
-/// Runs both programs, installing them first if need be.
+/// Runs both programs, installing each first if need be.
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Outcome> {
-    let mut programs = Vec::new();
-    for tool in [MACHETE, DENY] {
-        match tool.at_hand(workspace)? {
-            Ok(path) => programs.push(path),
-            Err(reason) => return Ok(Outcome::Skipped(reason)),
-        }
-    }
-    let [machete, deny] = &programs[..] else {
-        unreachable!("one program for each tool")
-    };
-    run(program(machete)
-        .current_dir(&workspace.root)
-        .args(["--skip-target-dir"]))?;
-    let mut deny = program(deny);
-    deny.current_dir(&workspace.root);
-    run(deny.args([
+    let machete: &[&str] = &["--skip-target-dir"];
+    let deny: &[&str] = &[
         "--locked",
         "--workspace",
         "check",
@@ -49,7 +35,14 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Outcome> {
         "licenses",
         "bans",
         "sources",
-    ]))?;
+    ];
+    for (tool, arguments) in [(MACHETE, machete), (DENY, deny)] {
+        let path = match tool.at_hand(workspace)? {
+            Ok(path) => path,
+            Err(reason) => return Ok(Outcome::Skipped(reason)),
+        };
+        run(program(path).current_dir(&workspace.root).args(arguments))?;
+    }
     Ok(Outcome::Passed)
 }
 
@@ -77,7 +70,7 @@ impl Tool {
         }
     }
 
-    fn is_version_of(&self, path: &PathBuf) -> bool {
+    fn is_version_of(&self, path: &Path) -> bool {
         let version = capture(program(path).arg("--version"));
         version.is_ok_and(|text| text.split_whitespace().any(|word| word == self.version))
     }

@@ -108,12 +108,7 @@ const JS: &str = "rquickjs";
 const HTTP: &str = "reqwest";
 
 /// Outside packages that one crate alone may name, so that replacing them touches that crate alone.
-const SOLE_USERS: [(&str, &str); 4] = [
-    (ACP, "weft-acp"),
-    (JS, "weft-workflow-js"),
-    (HTTP, "weft-providers"),
-    ("clap", "weft"),
-];
+const SOLE_USERS: [(&str, &str); 3] = [(ACP, "weft-acp"), (JS, "weft-workflow-js"), (HTTP, "weft-providers")];
 
 /// The edges that break a rule, and the crates that have none.
 pub(super) fn violations(graph: &Graph) -> Vec<String> {
@@ -141,10 +136,7 @@ pub(super) fn violations(graph: &Graph) -> Vec<String> {
         }
     }
     for (package, user) in SOLE_USERS {
-        let others = graph
-            .members
-            .iter()
-            .filter(|member| *member != user && *member != "weft-xtask");
+        let others = graph.members.iter().filter(|member| *member != user);
         let others = others.filter(|member| graph.direct(member).any(|name| name == package));
         found.extend(others.map(|member| format!("{member} depends on {package}, which is for {user} alone")));
     }
