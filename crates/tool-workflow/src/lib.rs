@@ -1,1 +1,25 @@
-//! The workflow tool: capture, progress producer, recorder.
+//! The `workflow` tool: runs a script through a workflow engine, shows it live and records it.
+//!
+//! [`WorkflowTool`] is the tool. For each call it installs a capture before it starts the run, turns what the
+//! capture hands over into progress reports of the call, and, for calls of the model's own, writes the run's
+//! record into the calling agent's session. [`RecordInvariant`] says what such records may look like.
+//!
+//! It knows no editor protocol and no script language.
+
+mod arguments;
+mod config;
+mod description;
+mod invariant;
+mod live;
+mod markdown;
+mod members;
+mod outcome;
+mod owned;
+mod progress;
+mod recorder;
+mod run;
+mod tool;
+
+pub use config::{InvalidSetting, WorkflowToolConfig};
+pub use invariant::{RecordInvariant, check_record_json};
+pub use tool::WorkflowTool;

@@ -1,6 +1,6 @@
 //! The session log's vocabulary.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     AssistantBlock, CallId, ContentBlock, MemberOutcome, RunId, RunStop, SessionId, StopReason, ToolSpec, Usage,
@@ -207,8 +207,8 @@ pub enum EventBody {
         seq: u64,
         /// Its label; may be empty.
         label: String,
-        /// Its phase. Absent and empty are two different things.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        /// Its phase. Absent and empty are two different things, and `null` is neither.
+        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
         phase: Option<String>,
         /// Its session.
         child_id: SessionId,
@@ -231,6 +231,11 @@ pub enum EventBody {
         /// How it ended.
         stop_reason: RunStop,
     },
+}
+
+/// For an optional field that must hold a value where it stands.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// Why a request header was written.

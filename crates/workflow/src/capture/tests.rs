@@ -347,6 +347,7 @@ fn narration_that_piles_up_is_superseded_and_members_are_not() {
         }
         assert!(backlog.queue.len() <= Backlog::LIMIT);
     }
+    backlog.drop_superseded();
     let members = backlog.queue.iter().filter(|kind| MemberEvent::of(kind).is_some());
     assert_eq!(members.count(), 100);
     let last = |wanted: &ObservationKind| backlog.queue.iter().rposition(|kind| kind == wanted);

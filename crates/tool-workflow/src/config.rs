@@ -1,0 +1,108 @@
+//! The settings of the tool.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use weft_workflow::DisplayLimits;
+
+/// A setting that is out of its range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("workflow tool setting {setting} is {found}, expected {least} to {most}")]
+pub struct InvalidSetting {
+    setting: &'static str,
+    found: String,
+    least: String,
+    most: String,
+}
+
+impl InvalidSetting {
+    fn check<T: PartialOrd + Display>(setting: &'static str, found: T, range: &RangeInclusive<T>) -> Result<T, Self> {
+        if range.contains(&found) {
+            return Ok(found);
+        }
+        Err(Self {
+            setting,
+            found: found.to_string(),
+            least: range.start().to_string(),
+            most: range.end().to_string(),
+        })
+    }
+
+    /// The setting's name.
+    pub fn setting(&self) -> &'static str {
+        self.setting
+    }
+}
+
+/// The settings of a [`WorkflowTool`](crate::WorkflowTool).
+///
+/// By default the tool is called `workflow`, the model is given 50 000 characters of a return value, the card shows
+/// the labels of 20 running members, agents down to level 2 may be members, and a run has 12 s to become quiet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkflowToolConfig {
+    pub(crate) name: String,
+    pub(crate) result_chars: usize,
+    pub(crate) shown_members: usize,
+    pub(crate) display: DisplayLimits,
+    pub(crate) max_depth: u32,
+    pub(crate) teardown: Duration,
+}
+
+impl Default for WorkflowToolConfig {
+    fn default() -> Self {
+        Self {
+            name: "workflow".to_owned(),
+            result_chars: 50_000,
+            shown_members: 20,
+            display: DisplayLimits::default(),
+            max_depth: 2,
+            teardown: Duration::from_secs(12),
+        }
+    }
+}
+
+impl WorkflowToolConfig {
+    /// Sets the tool's name; the registry refuses one that is none.
+    #[must_use]
+    pub fn name(self, name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..self
+        }
+    }
+
+    /// Sets how many characters of a return value, or of an error, the model is given: 1 to 1 000 000. The value that
+    /// a nested caller gets stays whole.
+    pub fn result_chars(self, result_chars: usize) -> Result<Self, InvalidSetting> {
+        let result_chars = InvalidSetting::check("result_chars", result_chars, &(1..=1_000_000))?;
+        Ok(Self { result_chars, ..self })
+    }
+
+    /// Sets how many running members the card names: 1 to 200. The others are counted.
+    pub fn shown_members(self, shown_members: usize) -> Result<Self, InvalidSetting> {
+        let shown_members = InvalidSetting::check("shown_members", shown_members, &(1..=200))?;
+        Ok(Self { shown_members, ..self })
+    }
+
+    /// Sets how much of phases, log lines and labels the card shows.
+    #[must_use]
+    pub fn display(self, display: DisplayLimits) -> Self {
+        Self { display, ..self }
+    }
+
+    /// Sets the deepest level on which members may stand: 1 to 16. The members of a user's own agent stand on
+    /// level 1; an agent on the deepest level is refused a workflow.
+    pub fn max_depth(self, max_depth: u32) -> Result<Self, InvalidSetting> {
+        let max_depth = InvalidSetting::check("max_depth", max_depth, &(1..=16))?;
+        Ok(Self { max_depth, ..self })
+    }
+
+    /// Sets how long a run may take to become quiet once it has settled or was cancelled: 100 ms to 10 min. It is the
+    /// backstop for engines that do not keep their own grace, so it should be longer than that.
+    pub fn teardown(self, teardown: Duration) -> Result<Self, InvalidSetting> {
+        let millis = u64::try_from(teardown.as_millis()).unwrap_or(u64::MAX);
+        InvalidSetting::check("teardown_ms", millis, &(100..=600_000))?;
+        Ok(Self { teardown, ..self })
+    }
+}

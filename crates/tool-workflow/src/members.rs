@@ -1,0 +1,72 @@
+//! Members of a workflow as subagents of the calling agent.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use weft_agent::{AgentContext, SubagentRequest, SubagentRun, SubagentStop};
+use weft_types::{ContentBlock, SessionId, text_of};
+use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
+
+/// Starts members through the calling agent's providers.
+pub(crate) struct AgentMembers {
+    pub(crate) parent: Arc<AgentContext>,
+}
+
+struct AgentMember {
+    run: Box<dyn SubagentRun>,
+}
+
+impl Members for AgentMembers {
+    fn has_provider(&self, name: &str) -> bool {
+        self.parent.subagents.has(name)
+    }
+
+    fn start(&self, request: MemberRequest) -> BoxFuture<'static, Result<Arc<dyn Member>, MemberError>> {
+        let subagents = Arc::clone(&self.parent.subagents);
+        let wish = SubagentRequest {
+            parent: Arc::clone(&self.parent),
+            prompt: vec![ContentBlock::text(request.prompt)],
+            label: Some(request.label),
+            schema: request.schema,
+            model: request.model,
+            run: Some((request.run, request.seq)),
+            cancel: request.cancel,
+        };
+        async move {
+            let started = subagents.start(request.provider.as_deref(), wish).await;
+            let run = started.map_err(|error| MemberError::new(error.to_string()))?;
+            Ok(Arc::new(AgentMember { run }) as Arc<dyn Member>)
+        }
+        .boxed()
+    }
+}
+
+impl Member for AgentMember {
+    fn id(&self) -> &SessionId {
+        self.run.id()
+    }
+
+    fn result(&self) -> BoxFuture<'static, Result<MemberResult, MemberError>> {
+        let result = self.run.result();
+        async move {
+            let result = result.await;
+            Ok(MemberResult {
+                stop: match result.stop {
+                    SubagentStop::Completed => MemberStop::Completed,
+                    SubagentStop::Aborted => MemberStop::Aborted,
+                    SubagentStop::Error(message) => MemberStop::Error(message),
+                    SubagentStop::MaxTokens => MemberStop::MaxTokens,
+                    SubagentStop::Refusal => MemberStop::Refusal,
+                },
+                text: text_of(&result.output),
+                structured: result.structured,
+            })
+        }
+        .boxed()
+    }
+
+    fn dispose(&self) -> BoxFuture<'static, ()> {
+        self.run.dispose()
+    }
+}

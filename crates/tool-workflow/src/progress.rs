@@ -1,0 +1,117 @@
+//! What the card of a running workflow shows.
+
+use std::fmt::Write;
+
+use weft_tools::{InvalidView, ProgressView, ToolExecution};
+use weft_types::ContentBlock;
+use weft_workflow::{DisplayLimits, Snapshot, cut_for_display};
+
+use crate::markdown::escape;
+
+/// The card's title.
+pub(crate) fn title_of(name: Option<&str>, limits: DisplayLimits) -> String {
+    match name {
+        Some(name) => format!("workflow: {}", cut_for_display(name, limits.text_chars())),
+        None => "workflow".to_owned(),
+    }
+}
+
+/// Renders snapshots for the card of one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Renderer {
+    /// The title that the card has from the call's arguments.
+    pub(crate) call_title: String,
+    /// How many running members are named.
+    pub(crate) shown_members: usize,
+}
+
+/// How much of a snapshot is shown, for registries whose limits are small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    Full,
+    WithoutLabels,
+    CountsOnly,
+}
+
+impl Renderer {
+    /// Reports a snapshot, with less detail if the registry's limits are too small for all of it. False means that
+    /// it was too late.
+    pub(crate) fn report(&self, execution: &ToolExecution, snapshot: &Snapshot) -> Result<bool, InvalidView> {
+        let mut refused = None;
+        for detail in [Detail::Full, Detail::WithoutLabels, Detail::CountsOnly] {
+            match execution.report_progress(self.view(snapshot, detail)) {
+                Err(error @ (InvalidView::TitleTooLong { .. } | InvalidView::ContentTooLong { .. })) => {
+                    refused = Some(error);
+                }
+                other => return other,
+            }
+        }
+        Err(refused.expect("every attempt was refused"))
+    }
+
+    fn view(&self, snapshot: &Snapshot, detail: Detail) -> ProgressView {
+        ProgressView {
+            title: self.title(snapshot).filter(|_| detail != Detail::CountsOnly),
+            content: vec![ContentBlock::text(self.text(snapshot, detail))],
+        }
+    }
+
+    /// A title, if it is another than the call's.
+    fn title(&self, snapshot: &Snapshot) -> Option<String> {
+        let name = snapshot.name();
+        let title = match snapshot.phase() {
+            Some(phase) if !phase.is_empty() => format!("workflow: {name} – {phase}"),
+            _ => format!("workflow: {name}"),
+        };
+        (title != self.call_title).then_some(title)
+    }
+
+    /// List items, in an order that never changes.
+    fn text(&self, snapshot: &Snapshot, detail: Detail) -> String {
+        let mut lines = Vec::new();
+        if detail != Detail::CountsOnly {
+            let texts = [("Phase", snapshot.phase()), ("Latest", snapshot.log())];
+            for (what, text) in texts {
+                if let Some(text) = text.filter(|text| !text.is_empty()) {
+                    lines.push(format!("- {what}: {}", escape(text)));
+                }
+            }
+        }
+        if !snapshot.active().is_empty() {
+            lines.push(self.running(snapshot, detail));
+        }
+        lines.push(format!(
+            "- Done: {} completed, {} failed, {} cancelled",
+            snapshot.completed(),
+            snapshot.failed(),
+            snapshot.cancelled()
+        ));
+        lines.join("\n")
+    }
+
+    fn running(&self, snapshot: &Snapshot, detail: Detail) -> String {
+        let active = snapshot.active();
+        let count = active.len();
+        if detail != Detail::Full {
+            return format!("- Running ({count})");
+        }
+        let mut labels = String::new();
+        for (seq, label) in active.iter().take(self.shown_members) {
+            if !labels.is_empty() {
+                labels.push_str(", ");
+            }
+            match label.as_str() {
+                "" => write!(labels, "#{seq}").expect("a string takes everything"),
+                label => labels.push_str(label),
+            }
+        }
+        let mut line = format!("- Running ({count}): {}", escape(&labels));
+        if count > self.shown_members {
+            write!(line, ", … and {} more", count - self.shown_members).expect("a string takes everything");
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests;

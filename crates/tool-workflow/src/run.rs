@@ -1,0 +1,106 @@
+//! One call of the tool, from the capture to the end of the record.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+use weft_agent::AgentContext;
+use weft_tools::{ToolError, ToolExecution};
+use weft_types::RunStop;
+use weft_workflow::{RunResult, StartRequest, WorkflowEngine};
+
+use crate::WorkflowToolConfig;
+use crate::arguments::Arguments;
+use crate::live::Live;
+use crate::members::AgentMembers;
+use crate::outcome;
+use crate::owned::OwnedRun;
+
+/// What a run is cancelled with when its call is. The model is told the same, whoever of engine and tool hears of it
+/// first.
+const CALL_CANCELLED: &str = "the call was cancelled";
+
+/// Runs the workflow of one call. Dropping the future cancels the run.
+pub(crate) async fn run(
+    engine: Arc<dyn WorkflowEngine>,
+    config: WorkflowToolConfig,
+    call_title: String,
+    execution: ToolExecution,
+) -> Result<Value, ToolError> {
+    let caller = caller_of(&execution, config.max_depth)?;
+    let request = request(&execution, &caller)?;
+    let live = Arc::new(Live::new(execution.clone(), call_title, config.shown_members));
+    // Before the start: an engine may emit everything in there, the run's end included.
+    let capture = live.capture(engine.observations(), config.display);
+    let started = engine.start(request);
+    let mut run = OwnedRun::new(started.map_err(|error| ToolError::new(error.message()))?);
+    if !execution.is_nested() {
+        live.record(Arc::clone(&caller.session), &run.info());
+    }
+    capture.select(&run.info());
+    let (result, since) = settle(&run, execution.signal(), config.teardown).await;
+    let quiet = run.quiesce(capture, since + config.teardown).await;
+    if let (Some(result), true) = (&result, quiet) {
+        live.end_record(result.stop);
+    }
+    let info = run.info();
+    match result {
+        Some(result) if result.stop == RunStop::Cancelled && execution.signal().is_cancelled() => {
+            Err(outcome::cancelled(&info.id, CALL_CANCELLED, &result.notes))
+        }
+        Some(result) => outcome::of_result(&info, &result, config.result_chars),
+        None => Err(outcome::cancelled(&info.id, CALL_CANCELLED, &[])),
+    }
+}
+
+fn caller_of(execution: &ToolExecution, max_depth: u32) -> Result<Arc<AgentContext>, ToolError> {
+    let Some(caller) = execution.extension::<AgentContext>() else {
+        return Err(ToolError::new(
+            "cannot run a workflow without a calling agent, whose children its members are",
+        ));
+    };
+    if caller.depth >= max_depth {
+        return Err(ToolError::new(format!(
+            "cannot run a workflow here: its members would stand {} levels below the user's agent, \
+             the limit max_depth is {max_depth}; do the work yourself",
+            caller.depth + 1
+        )));
+    }
+    Ok(caller)
+}
+
+fn request(execution: &ToolExecution, caller: &Arc<AgentContext>) -> Result<StartRequest, ToolError> {
+    let arguments = Arguments::read(execution.arguments())?;
+    Ok(StartRequest {
+        script: arguments.script.to_owned(),
+        meta: arguments.meta.cloned(),
+        args: arguments.args.cloned(),
+        provider: None,
+        max_total_agents: None,
+        depth: caller.depth,
+        members: Arc::new(AgentMembers {
+            parent: Arc::clone(caller),
+        }),
+        cancel: execution.signal().clone(),
+    })
+}
+
+/// Waits for the result and says when the run began to end. After a cancel the wait is bounded, for engines that
+/// ignore it; then there is no result.
+async fn settle(run: &OwnedRun, signal: &CancellationToken, limit: Duration) -> (Option<Arc<RunResult>>, Instant) {
+    let mut result = run.result();
+    tokio::select! {
+        biased;
+        result = &mut result => return (Some(result), Instant::now()),
+        () = signal.cancelled() => {}
+    }
+    let since = Instant::now();
+    run.cancel(CALL_CANCELLED);
+    let result = timeout_at(since + limit, result).await;
+    if result.is_err() {
+        tracing::warn!(run = %run.info().id, ?limit, "a cancelled workflow run did not settle in time");
+    }
+    (result.ok(), since)
+}
