@@ -115,19 +115,8 @@ pub(super) fn violations(graph: &Graph) -> Vec<String> {
     let mut found = Vec::new();
     for rule in &RULES {
         for &unknown in rule.must_not_know {
-            let targets = graph
-                .members
-                .iter()
-                .filter(|member| unknown == WHOLE_WORKSPACE || *member == unknown);
-            let outside = (unknown != WHOLE_WORKSPACE).then_some(unknown);
-            let targets = targets.map(String::as_str).chain(outside);
-            let mut paths: Vec<_> = targets.filter_map(|target| graph.path(rule.package, target)).collect();
-            paths.dedup();
-            found.extend(
-                paths
-                    .iter()
-                    .map(|path| format!("{} must not know {unknown}: {}", rule.package, path.join(" -> "))),
-            );
+            let paths = named_by(unknown, graph).filter_map(|target| graph.path(rule.package, target));
+            found.extend(paths.map(|path| format!("{} must not know {unknown}: {}", rule.package, path.join(" -> "))));
         }
     }
     for member in graph.members.iter().filter(|member| member.as_str() != "weft") {
@@ -141,6 +130,13 @@ pub(super) fn violations(graph: &Graph) -> Vec<String> {
         found.extend(others.map(|member| format!("{member} depends on {package}, which is for {user} alone")));
     }
     found
+}
+
+/// The packages that an entry of a rule means.
+fn named_by<'a>(entry: &'a str, graph: &'a Graph) -> impl Iterator<Item = &'a str> {
+    let whole = graph.members.iter().filter(move |_| entry == WHOLE_WORKSPACE);
+    let single = Some(entry).filter(|entry| *entry != WHOLE_WORKSPACE);
+    whole.map(String::as_str).chain(single)
 }
 
 #[cfg(test)]
