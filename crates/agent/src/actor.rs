@@ -35,9 +35,9 @@ impl Drop for Lifeline {
 }
 
 /// Runs until a handle closes the agent or the last one is dropped.
-pub(crate) async fn run(turns: Turns, mut inbox: mpsc::Receiver<Prompt>, lifeline: Lifeline) {
-    // Declared after the lifeline and therefore dropped before it: all is gone when it says so.
-    let mut turns = turns;
+///
+/// The lifeline is the first parameter and therefore the last to be dropped: all else is gone by then.
+pub(crate) async fn run(lifeline: Lifeline, mut inbox: mpsc::Receiver<Prompt>, mut turns: Turns) {
     loop {
         let prompt = tokio::select! {
             prompt = inbox.recv() => prompt,

@@ -164,7 +164,7 @@ impl Agent {
         };
         // Made here, so that the agent's policies are in force before anybody has the handle.
         let turns = Turns::new(id, options);
-        tokio::spawn(actor::run(turns, inbox, lifeline));
+        tokio::spawn(actor::run(lifeline, inbox, turns));
         Self {
             handle: Arc::new(handle),
         }

@@ -1,21 +1,19 @@
 //! Subagents as actors of this process.
 
+mod run;
+
 use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use tokio::sync::watch;
-use tokio_util::sync::{CancellationToken, DropGuard};
 use weft_model::{AgentRole, Models};
-use weft_session::{Clock, Session, Sessions, SystemClock, mint_session_id};
+use weft_session::{Clock, Sessions, SystemClock, mint_session_id};
 use weft_tools::{Registration, ToolRegistry};
-use weft_types::{AbortCause, AssistantBlock, ContentBlock, EventBody, Origin, SessionHeader, SessionId, TurnEnd};
+use weft_types::{Origin, SessionHeader};
 
-use super::structured::{Capture, INSTRUCTION, REMINDER};
-use super::{
-    SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentResult,
-    SubagentRun, SubagentStop,
-};
+use self::run::{InProcessRun, Work};
+use super::structured::{Capture, INSTRUCTION};
+use super::{SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun};
 use crate::{Agent, AgentOptions, Jitter, Limits, SubagentLimits};
 
 /// The provider `spawn`: a fresh agent with a session of its own.
@@ -77,8 +75,7 @@ impl InProcess {
             .sessions
             .create(self.header(&request))
             .map_err(|error| SubagentError::new(SubagentErrorCode::StartFailed, error.to_string()))?;
-        let id = session.id().clone();
-        let cancel = request.cancel.child_token();
+        let (id, cancel) = (session.id().clone(), request.cancel.child_token());
         let agent = Agent::spawn(AgentOptions {
             session,
             models: Arc::clone(&self.models),
@@ -96,12 +93,12 @@ impl InProcess {
         let work = Work {
             agent,
             capture,
-            _tool: tool,
-            cancel: cancel.clone(),
+            tool,
+            cancel,
             reminders: self.bounds.reminders,
             max_steps: self.limits.max_steps,
         };
-        Ok(InProcessRun::start(id, cancel, work, request.prompt))
+        Ok(InProcessRun::start(id, work, request.prompt))
     }
 
     fn check(&self, request: &SubagentRequest) -> Result<(), SubagentError> {
@@ -175,161 +172,5 @@ impl SubagentProvider for InProcess {
             let run = provider.spawn(request)?;
             Ok(Box::new(run) as Box<dyn SubagentRun>)
         })
-    }
-}
-
-struct InProcessRun {
-    id: SessionId,
-    result: watch::Receiver<Option<SubagentResult>>,
-    /// Stops the work; dropped with the run.
-    cancel: DropGuard,
-    /// Fires when the work's task is over.
-    done: CancellationToken,
-}
-
-impl InProcessRun {
-    fn start(id: SessionId, cancel: CancellationToken, work: Work, prompt: Vec<ContentBlock>) -> Self {
-        let (publish, result) = watch::channel(None);
-        let done = CancellationToken::new();
-        let is_over = done.clone().drop_guard();
-        tokio::spawn(async move {
-            let _is_over = is_over;
-            let result = work.run(prompt).await;
-            publish.send_replace(Some(result));
-        });
-        Self {
-            id,
-            result,
-            cancel: cancel.drop_guard(),
-            done,
-        }
-    }
-}
-
-impl SubagentRun for InProcessRun {
-    fn id(&self) -> &SessionId {
-        &self.id
-    }
-
-    fn result(&self) -> BoxFuture<'static, SubagentResult> {
-        let mut result = self.result.clone();
-        Box::pin(async move {
-            let published = result.wait_for(Option::is_some).await;
-            published
-                .ok()
-                .and_then(|result| result.clone())
-                .unwrap_or_else(|| SubagentResult {
-                    output: Vec::new(),
-                    structured: None,
-                    stop: SubagentStop::Error("the subagent's task was ended from outside".to_owned()),
-                })
-        })
-    }
-
-    fn dispose(&self) -> BoxFuture<'static, ()> {
-        let (cancel, done) = (self.cancel.token().clone(), self.done.clone());
-        Box::pin(async move {
-            cancel.cancel();
-            done.cancelled().await;
-        })
-    }
-}
-
-/// What a subagent's task does: prompt the agent until it has answered, then close it.
-struct Work {
-    agent: Agent,
-    capture: Option<Arc<Capture>>,
-    _tool: Option<Registration>,
-    cancel: CancellationToken,
-    reminders: u32,
-    max_steps: u32,
-}
-
-impl Work {
-    async fn run(self, prompt: Vec<ContentBlock>) -> SubagentResult {
-        let _watch = self.capture.as_ref().map(|capture| capture.watch(&self.agent));
-        let stop = self.answer(prompt).await;
-        self.agent.close().await;
-        let structured = match stop {
-            SubagentStop::Completed => self.capture.as_ref().and_then(|capture| capture.take()),
-            _ => None,
-        };
-        SubagentResult {
-            output: last_text(self.agent.session()),
-            structured,
-            stop,
-        }
-    }
-
-    async fn answer(&self, prompt: Vec<ContentBlock>) -> SubagentStop {
-        let mut stop = self.turn(prompt).await;
-        let Some(capture) = &self.capture else {
-            return stop;
-        };
-        let mut reminded = 0;
-        loop {
-            if capture.is_confirmed() {
-                return SubagentStop::Completed;
-            }
-            if capture.is_exhausted() {
-                return SubagentStop::Error(capture.failure(reminded));
-            }
-            if stop != SubagentStop::Completed {
-                return stop;
-            }
-            if reminded == self.reminders {
-                return SubagentStop::Error(capture.failure(reminded));
-            }
-            reminded += 1;
-            stop = self.turn(vec![ContentBlock::text(REMINDER)]).await;
-        }
-    }
-
-    /// One turn to its end, stopped when the run is.
-    async fn turn(&self, prompt: Vec<ContentBlock>) -> SubagentStop {
-        let turn = match self.agent.prompt(prompt) {
-            Ok(turn) => turn,
-            Err(refused) => return SubagentStop::Error(refused.to_string()),
-        };
-        let ended = turn.ended();
-        tokio::pin!(ended);
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => {}
-            end = &mut ended => return self.stop_of(end),
-        }
-        self.agent.cancel_by(AbortCause::Parent);
-        self.stop_of(ended.await)
-    }
-
-    fn stop_of(&self, end: TurnEnd) -> SubagentStop {
-        match end {
-            TurnEnd::Completed => SubagentStop::Completed,
-            TurnEnd::Aborted { .. } | TurnEnd::Interrupted => SubagentStop::Aborted,
-            TurnEnd::Error { message } => SubagentStop::Error(message),
-            TurnEnd::MaxTokens => SubagentStop::MaxTokens,
-            TurnEnd::MaxSteps => SubagentStop::Error(format!(
-                "the agent made {} model requests, the limit max_steps, and was not done",
-                self.max_steps
-            )),
-            TurnEnd::Refusal => SubagentStop::Refusal,
-        }
-    }
-}
-
-/// The last non-empty text of the assistant.
-fn last_text(session: &Session) -> Vec<ContentBlock> {
-    let events = session.events();
-    let texts = events.iter().rev().filter_map(|event| match &event.body {
-        EventBody::AssistantMessage { content, .. } => Some(content.iter().filter_map(text_of).collect::<Vec<_>>()),
-        _ => None,
-    });
-    texts.into_iter().find(|blocks| !blocks.is_empty()).unwrap_or_default()
-}
-
-fn text_of(block: &AssistantBlock) -> Option<ContentBlock> {
-    match block {
-        AssistantBlock::Text { text } if !text.trim().is_empty() => Some(ContentBlock::text(text)),
-        _ => None,
     }
 }

@@ -118,10 +118,10 @@ fn an_actor_that_dies_with_its_runtime_hangs_nobody() {
     runtime().block_on(async {
         let expected = "error: the agent's task was ended from outside during the turn";
         assert_eq!(end(&turn.ended().await), expected);
-        world.agent.close().await;
         assert_eq!(
             world.agent.prompt(say("more")).expect_err("dead"),
             PromptRefused::Closed
         );
+        world.agent.close().await;
     });
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use weft_agent::Limits;
-use weft_tools::ProgressView;
+use weft_agent::{AgentContext, Limits, PermissionMode};
+use weft_tools::{ProgressView, WorkingDirectory};
 use weft_types::{ContentBlock, Message, StopReason, TurnEnd, text_of};
 
 use crate::support::{SpyModels, TestTool, World, end, events, say, session};
@@ -356,4 +356,18 @@ async fn an_answer_with_calls_runs_them_whatever_its_stop_reason_says() {
     let world = World::with(models, |_| {}).tool(TestTool::echo());
     assert_eq!(world.prompt("go").await, TurnEnd::Completed);
     assert!(world.watch.words().contains(&"result c1 ok".to_owned()));
+}
+
+#[tokio::test]
+async fn every_call_is_lent_the_calling_agent_and_its_folder() {
+    let world = World::new(ONE_CALL).tool(TestTool::new("echo", |execution| async move {
+        let context = execution.extension::<AgentContext>().expect("lent");
+        let folder = execution.extension::<WorkingDirectory>().expect("lent");
+        assert_eq!((Some(context.agent), &context.cwd), (execution.agent(), &folder.0));
+        assert_eq!((context.depth, context.permissions), (0, PermissionMode::Full));
+        Ok(json!(context.session.id().as_str()))
+    }));
+    world.prompt("go").await;
+    assert!(world.watch.take().contains(&"result c1 ok".to_owned()));
+    assert_eq!(world.agent.cwd(), std::path::Path::new("/work/project"));
 }
