@@ -82,3 +82,6 @@ impl Live {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

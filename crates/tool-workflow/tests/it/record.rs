@@ -1,0 +1,319 @@
+//! The durable record of a run.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use weft_session::{MemorySink, SessionUpdate};
+use weft_tool_workflow::WorkflowToolConfig;
+use weft_tools::{Extensions, Tool, ToolCallRequest, ToolError, ToolExecution, ToolLimits, ToolRegistry};
+use weft_types::{ContentBlock, Event, EventBody, MemberOutcome, ToolSpec};
+use weft_workflow::{ObservationKind, RunResult, StartRequest, TestDisposal, TestRun};
+
+use crate::support::{Bench, Caller, Faults, FaultySink, Warnings, done, said, session, started};
+
+const WHOLE: [&str; 4] = [
+    "run-1 start demo",
+    "run-1 1 start \"a\" None child-1",
+    "run-1 1 Completed",
+    "run-1 end Completed",
+];
+
+/// Plays a run with one member that completes.
+async fn one_member(bench: &Bench) -> String {
+    let (run, result) = bench.begin().await;
+    run.member_start(1, "a");
+    run.member_end(1, "a", MemberOutcome::Completed);
+    run.complete("null", 1);
+    let result = result.await.expect("no panic");
+    assert_eq!(run.disposals(), 1);
+    said(&result)
+}
+
+fn faulty(faults: Faults) -> Bench {
+    Bench::with(
+        started,
+        WorkflowToolConfig::default(),
+        ToolLimits::default(),
+        FaultySink(faults),
+    )
+}
+
+#[tokio::test]
+async fn g35_a_top_level_run_is_recorded_in_the_order_of_its_events() {
+    let bench = Bench::new(started);
+    one_member(&bench).await;
+    assert_eq!(bench.records(), WHOLE);
+}
+
+#[tokio::test]
+async fn g38_g39_fields_are_exact_and_an_absent_phase_has_no_key() {
+    let bench = Bench::new(started);
+    let (run, result) = bench.begin().await;
+    let label = "l\né🚀".to_owned() + &"x".repeat(300);
+    let member = |seq, phase: Option<&str>| ObservationKind::AgentStart {
+        seq,
+        label: label.clone(),
+        phase: phase.map(str::to_owned),
+        child_id: "c".into(),
+    };
+    run.emit(member(1, None));
+    run.emit(member(2, Some("")));
+    run.emit(member(3, Some("A ")));
+    run.settle(RunResult::failed("e", 3));
+    result.await.expect("no panic");
+    let events = bench.context.session.events();
+    let data: Vec<_> = events
+        .iter()
+        .map(|event| serde_json::to_value(&**event).expect("JSON")["data"].clone())
+        .collect();
+    assert_eq!(data[0], json!({ "runId": "run-1", "name": "demo" }));
+    assert_eq!(
+        data[1],
+        json!({ "runId": "run-1", "seq": 1, "label": label, "childId": "c" })
+    );
+    assert_eq!((&data[2]["phase"], &data[3]["phase"]), (&json!(""), &json!("A ")));
+}
+
+#[tokio::test]
+async fn g40_the_end_is_written_after_the_disposal_and_what_it_emits() {
+    let bench = Bench::new(started);
+    let (run, result) = bench.begin().await;
+    run.set_disposal(TestDisposal::Pending);
+    run.member_start(1, "a");
+    run.complete("null", 1);
+    run.disposing().await;
+    assert_eq!(bench.records().len(), 2);
+    run.member_end(1, "a", MemberOutcome::Cancelled);
+    assert_eq!(bench.records().len(), 3);
+    assert!(!result.is_finished());
+    run.set_disposal(TestDisposal::Quiet);
+    result.await.expect("no panic");
+    assert_eq!(bench.records()[2..], ["run-1 1 Cancelled", "run-1 end Completed"]);
+}
+
+#[tokio::test]
+async fn g36_a_refused_start_records_nothing() {
+    let bench = Bench::new(started);
+    let bad = json!({ "script": "x", "meta": { "name": "n", "description": "d", "surplus": 1, "phases": [{}] } });
+    let refused = bench.registry.execute(bench.call_with(&bad)).await;
+    assert!(refused.is_error());
+    let surplus = json!({ "script": "x", "meta": { "name": "n", "description": "", "surplus": 1 } });
+    let refused = bench.registry.execute(bench.call_with(&surplus)).await;
+    let text = said(&refused);
+    assert!(
+        text.contains("meta.surplus is unknown") && text.contains("meta.description"),
+        "all at once: {text}"
+    );
+    assert!(bench.records().is_empty() && bench.engine.runs().is_empty());
+}
+
+/// A tool that calls the workflow tool.
+struct Nesting {
+    registry: ToolRegistry,
+}
+
+impl Tool for Nesting {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "nesting".into(),
+            description: "d".into(),
+            parameters: json!({ "type": "object" }),
+        }
+    }
+
+    fn output_schema(&self) -> serde_json::Value {
+        json!({})
+    }
+
+    fn execute(
+        self: Arc<Self>,
+        execution: ToolExecution,
+    ) -> futures::future::BoxFuture<'static, Result<serde_json::Value, ToolError>> {
+        Box::pin(async move {
+            let arguments = json!({ "script": "x", "meta": { "name": "inner", "description": "d" } });
+            let call = execution.nested("call-1:1".into(), "workflow", arguments.to_string());
+            self.registry.execute(call).await.outcome
+        })
+    }
+
+    fn render(&self, _arguments: &serde_json::Value, value: &serde_json::Value) -> Vec<ContentBlock> {
+        vec![ContentBlock::text(value.to_string())]
+    }
+}
+
+#[tokio::test]
+async fn g41_a_nested_call_runs_and_reports_and_writes_nothing() {
+    let bench = Bench::new(|run: &TestRun, _: &StartRequest| {
+        run.member_start(1, "a");
+        run.member_end(1, "a", MemberOutcome::Completed);
+        run.complete(&format!("\"{}\"", "z".repeat(60_000)), 1);
+        Ok(())
+    });
+    let registry = bench.registry.clone();
+    bench
+        .registry
+        .register(Arc::new(Nesting { registry }))
+        .expect("a good tool")
+        .keep();
+    let call = ToolCallRequest {
+        extensions: Extensions::new().with(Arc::clone(&bench.context)),
+        agent: Some(bench.context.agent),
+        ..ToolCallRequest::new("call-1".into(), "nesting", "{}")
+    };
+    let value = bench.registry.execute(call).await.outcome.expect("it works");
+    assert_eq!(
+        value["result"].as_str().map(str::len),
+        Some(60_000),
+        "G-84: whole for a nested caller"
+    );
+    assert!(bench.records().is_empty());
+    let reports = bench.reports();
+    assert!(reports.len() == 1 && reports[0].nested && reports[0].call_id.as_str() == "call-1:1");
+}
+
+#[tokio::test]
+async fn g42_a_run_without_members_has_a_start_and_an_end() {
+    let bench = Bench::new(started);
+    let (run, result) = bench.begin().await;
+    run.complete("null", 0);
+    result.await.expect("no panic");
+    assert_eq!(bench.records(), ["run-1 start demo", "run-1 end Completed"]);
+}
+
+#[tokio::test]
+async fn g44_wherever_the_log_fails_its_beginning_stays_and_the_call_is_the_same() {
+    let expected = one_member(&Bench::new(started)).await;
+    for length in 0..WHOLE.len() {
+        let warnings = Warnings::catch();
+        let bench = faulty(Faults::after(length));
+        assert_eq!(one_member(&bench).await, expected);
+        assert_eq!(bench.records(), WHOLE[..length]);
+        let seen = warnings.seen();
+        assert!(
+            seen.len() == 1 && seen[0].contains("no space left") && seen[0].contains("run-1"),
+            "{seen:?}"
+        );
+        assert_eq!(bench.texts().last(), Some(&done(1, 0, 0)), "G-61: the card counts on");
+    }
+}
+
+#[tokio::test]
+async fn g45_a_failure_that_cannot_be_printed_or_panics_costs_one_warning_too() {
+    for faults in [Faults::after(1).unprintable(), Faults::after(1).panicking()] {
+        let warnings = Warnings::catch();
+        let bench = faulty(faults);
+        one_member(&bench).await;
+        assert_eq!(
+            (bench.records().len(), warnings.seen().len()),
+            (1, 1),
+            "{:?}",
+            warnings.seen()
+        );
+    }
+}
+
+#[tokio::test]
+async fn g46_g61_once_a_record_failed_nothing_of_that_run_is_written_any_more() {
+    let faults = Faults::after(1);
+    let bench = faulty(faults.clone());
+    let (run, result) = bench.begin().await;
+    run.member_start(1, "a");
+    faults.mend();
+    run.member_end(1, "a", MemberOutcome::Completed);
+    run.member_start(2, "b");
+    run.complete("null", 2);
+    result.await.expect("no panic");
+    assert_eq!(bench.records(), WHOLE[..1]);
+    let result = bench.spawn(bench.call());
+    bench.engine.run(1).await.complete("null", 0);
+    result.await.expect("no panic");
+    assert_eq!(bench.records()[1..], ["run-2 start demo", "run-2 end Completed"]);
+}
+
+#[tokio::test]
+async fn g47_a_failing_log_does_not_change_a_cancel() {
+    let bench = faulty(Faults::after(0));
+    let call = bench.call();
+    let signal = call.signal.clone();
+    let result = bench.spawn(call);
+    let run = bench.engine.run(0).await;
+    signal.cancel();
+    run.cancelled().await;
+    run.finish(RunResult::cancelled("r", 0));
+    let text = "Error: workflow run was cancelled (the call was cancelled)\nrun id: run-1";
+    assert_eq!(said(&result.await.expect("no panic")), text);
+    assert!(bench.records().is_empty());
+}
+
+#[tokio::test]
+async fn g62_g63_members_are_recorded_and_shown_in_the_order_of_their_publication() {
+    let bench = Bench::new(started);
+    let (run, result) = bench.begin().await;
+    run.member_start(3, "c");
+    run.member_start(1, "a");
+    run.member_end(1, "a", MemberOutcome::Completed);
+    run.member_end(3, "c", MemberOutcome::Completed);
+    run.complete("null", 3);
+    result.await.expect("no panic");
+    let order: Vec<_> = bench.records()[1..5]
+        .iter()
+        .map(|record| record[6..7].to_owned())
+        .collect();
+    assert_eq!(order, ["3", "1", "1", "3"]);
+    assert!(bench.texts()[2].starts_with("- Running (2): c, a\n"));
+}
+
+#[tokio::test]
+async fn an_engine_that_leaves_members_open_leaves_the_record_open() {
+    let (bench, warnings) = (Bench::new(started), Warnings::catch());
+    let (run, result) = bench.begin().await;
+    run.member_start(1, "a");
+    run.complete("null", 1);
+    assert!(!result.await.expect("no panic").is_error());
+    assert_eq!(bench.records(), WHOLE[..2]);
+    let seen = warnings.seen();
+    assert!(
+        seen.len() == 1 && seen[0].contains("it ends while members [1] run"),
+        "{seen:?}"
+    );
+    assert_eq!(bench.listeners(), 0);
+}
+
+#[tokio::test]
+async fn the_run_start_is_in_the_log_before_anything_is_shown() {
+    let bench = Bench::new(started);
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let (shown, written) = (Arc::clone(&order), Arc::clone(&order));
+    let _shown = bench.registry.progress().subscribe(None, move |_| {
+        shown.lock().expect("not poisoned").push("shown");
+    });
+    let _written = bench.context.session.observe(move |update| {
+        if matches!(update, SessionUpdate::Event(event) if is_run_end_or_start(event)) {
+            written.lock().expect("not poisoned").push("written");
+        }
+    });
+    let (run, result) = bench.begin().await;
+    run.complete("null", 0);
+    result.await.expect("no panic");
+    assert_eq!(*order.lock().expect("not poisoned"), ["written", "shown", "written"]);
+}
+
+fn is_run_end_or_start(event: &Event) -> bool {
+    matches!(
+        event.body,
+        EventBody::WorkflowRunStart { .. } | EventBody::WorkflowRunEnd { .. }
+    )
+}
+
+#[tokio::test]
+async fn g86_each_run_is_recorded_in_the_session_of_its_own_caller() {
+    let bench = Bench::new(|run: &TestRun, _: &StartRequest| {
+        run.complete("null", 0);
+        Ok(())
+    });
+    let child = Caller::new(&bench.registry, session("child", 1, MemorySink));
+    bench.registry.execute(bench.call()).await;
+    bench.registry.execute(child.call()).await;
+    assert_eq!(bench.records(), ["run-1 start demo", "run-1 end Completed"]);
+    assert_eq!(child.records(), ["run-2 start demo", "run-2 end Completed"]);
+}
