@@ -11,8 +11,11 @@
 //! | system prompt and tool descriptions in logs, unless [`Facts::show_header`] | `{system}`, `{description}` |
 //!
 //! Tokens are numbered in order of first appearance, first through the transcript, then through the
-//! logs, which share the numbers. One thing is moved: the response to a request of the harness
-//! ([`HARNESS`]) stands directly behind its request, since it races with what the request sets off.
+//! logs, which share the numbers.
+//!
+//! Two things race by nature. The response to a request of the harness ([`HARNESS`]) comes amid what the
+//! request sets off: it is moved directly behind its request. An agent withdraws a question with
+//! `$/cancel_request` unless the client's answer came first: the withdrawal is left out.
 
 mod names;
 mod order;
@@ -72,7 +75,7 @@ pub struct Normalised {
 
 /// Normalises a transcript and the logs that belong to it.
 pub fn normalise(rows: &[Row], logs: &[SessionLog], facts: &Facts) -> Normalised {
-    let rows = order::harness_responses_first(rows);
+    let rows = order::without_races(rows);
     let mut names = Names::default();
     for row in &rows {
         if let Row::Line { line, .. } = row {

@@ -1,4 +1,4 @@
-//! The order of a transcript's rows and of the logs.
+//! Which of a transcript's rows are compared, and the order of rows and logs.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,9 @@ use super::names::Names;
 use super::{HARNESS, SessionLog};
 use crate::{Direction, Row};
 
-/// The rows, with the response to each request of the harness directly behind the request.
-pub(super) fn harness_responses_first(rows: &[Row]) -> Vec<Row> {
+/// The rows, with the response to each request of the harness directly behind the request, and without
+/// the agent's withdrawals of requests.
+pub(super) fn without_races(rows: &[Row]) -> Vec<Row> {
     let mut asked: HashMap<String, usize> = HashMap::new();
     let mut ordered: Vec<(usize, &Row)> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -17,6 +18,7 @@ pub(super) fn harness_responses_first(rows: &[Row]) -> Vec<Row> {
         if let Row::Line { dir, line } = row {
             let id = line["id"].to_string();
             match (dir, line["method"].as_str()) {
+                (Direction::Received, Some("$/cancel_request")) => continue,
                 (Direction::Sent, Some(method)) if method.starts_with(HARNESS) => drop(asked.insert(id, at)),
                 (Direction::Received, None) => place = asked.remove(&id).unwrap_or(at),
                 _ => {}

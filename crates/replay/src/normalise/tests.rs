@@ -158,6 +158,17 @@ fn the_harness_gets_its_responses_at_once_whenever_they_came() {
     assert_eq!(transcript(&rows), expected);
 }
 
+#[test]
+fn an_agents_withdrawal_is_left_out_since_it_races_with_the_answer() {
+    let withdrawal = |row: fn(Value) -> Row| row(json!({"method": "$/cancel_request", "params": {"requestId": 1}}));
+    let rows = [sent(json!({"id": 1, "method": "x"})), withdrawal(got), withdrawal(sent)];
+    let expected = [
+        r#"{"dir":">","line":{"id":1,"method":"x"}}"#,
+        r#"{"dir":">","line":{"method":"$/cancel_request","params":{"requestId":1}}}"#,
+    ];
+    assert_eq!(transcript(&rows), expected);
+}
+
 fn log(id: &str, header: Value, events: &[Value]) -> SessionLog {
     let mut header = header;
     header["id"] = json!(id);
