@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_model::{Model, ModelRequest, RequestOrigin, ResolvedModel};
+use weft_model::{Model, ModelRequest, RequestOrigin};
 use weft_types::{EventBody, HeaderReason, StopReason, TurnEnd};
 
 use crate::answer::{Ended, Received, Receiver};
@@ -42,16 +42,15 @@ impl Turns {
             Ok(resolved) => resolved,
             Err(error) => return Ok(Asked::Ended(failed(error.message()))),
         };
-        let request = self.request(place, &resolved)?;
+        let header = self.log_header(format!("{}/{}", resolved.provider, resolved.name))?;
         let mut attempts = Attempts::default();
         loop {
             attempts.made += 1;
             if let Some(end) = self.durable(cancel).await? {
                 return Ok(Asked::Ended(end));
             }
-            let answer = self
-                .receive(place, cancel, Arc::clone(&resolved.model), request.clone())
-                .await;
+            let request = self.request(place, &resolved.name, &header);
+            let answer = self.receive(place, cancel, &resolved.model, request).await;
             let (delay, message) = match self.judge(place, cancel, &mut attempts, answer)? {
                 Judged::Done(asked) => return Ok(asked),
                 Judged::Again(delay, message) => (delay, message),
@@ -65,7 +64,8 @@ impl Turns {
         }
     }
 
-    /// Decides what follows from an attempt. What was shown is never asked for again: it goes to the log.
+    /// Decides what follows from an attempt. An answer that broke off after a part of it was shown is not
+    /// begun again; that part goes to the log.
     fn judge(
         &mut self,
         place: Place,
@@ -104,7 +104,7 @@ impl Turns {
         &self,
         place: Place,
         cancel: &TurnCancel,
-        model: Arc<dyn Model>,
+        model: &Arc<dyn Model>,
         request: ModelRequest,
     ) -> (Received, Ended) {
         let receiver = Receiver {
@@ -113,7 +113,7 @@ impl Turns {
             cancel: cancel.token(),
             answer_bytes: self.options.limits.answer_bytes,
         };
-        receiver.receive(model, request).await
+        receiver.receive(Arc::clone(model), request).await
     }
 
     /// Waits until everything so far is durable; answers how the turn ends if it was stopped meanwhile.
@@ -125,14 +125,12 @@ impl Turns {
         }
     }
 
-    /// Builds the request, and logs what the model is given beside the messages if that is new.
-    fn request(&mut self, place: Place, resolved: &ResolvedModel) -> Result<ModelRequest, LoopError> {
-        let header = self.log_header(format!("{}/{}", resolved.provider, resolved.name))?;
-        Ok(ModelRequest {
-            model: resolved.name.clone(),
-            system: header.system,
+    fn request(&self, place: Place, model: &str, header: &RequestHeader) -> ModelRequest {
+        ModelRequest {
+            model: model.to_owned(),
+            system: Arc::clone(&header.system),
             messages: self.history.messages(),
-            tools: header.tools,
+            tools: Arc::clone(&header.tools),
             origin: RequestOrigin {
                 role: self.options.role,
                 label: self.options.label.clone(),
@@ -140,7 +138,7 @@ impl Turns {
                 turn: place.turn,
                 step: place.step,
             },
-        })
+        }
     }
 
     /// The header of the next request, logged unless it is that of the request before.

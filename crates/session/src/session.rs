@@ -242,13 +242,6 @@ impl Session {
         self.committed().clone()
     }
 
-    /// The events from number `seq` on.
-    pub fn events_from(&self, seq: u64) -> Vec<Arc<Event>> {
-        let events = self.committed();
-        let start = usize::try_from(seq).unwrap_or(usize::MAX).min(events.len());
-        events[start..].to_vec()
-    }
-
     /// Has `observer` called with every later update, on the thread that appends, until the
     /// subscription is dropped. It may read the session, not append to it.
     pub fn observe(&self, observer: impl Fn(&SessionUpdate) + Send + Sync + 'static) -> Subscription {

@@ -78,7 +78,8 @@ pub enum EventBody {
         /// Its number.
         turn: u32,
     },
-    /// The message that the turn answers.
+    /// The message that the turn answers. A further one of the same turn, between two steps, is context
+    /// that tools gave the model beside their results.
     #[serde(rename = "user/message")]
     UserMessage {
         /// The turn.

@@ -329,12 +329,3 @@ fn export_keeps_line_separators_inside_of_a_line() {
     assert_eq!(&header, session.header());
     assert!(events.iter().eq(session.events().iter().map(|event| &**event)));
 }
-
-#[test]
-fn events_from_is_the_tail_and_empty_past_the_end() {
-    let session = session();
-    session.append(start(1)).expect("valid");
-    session.append(end(1)).expect("valid");
-    assert!(session.events_from(1).iter().map(|event| event.seq).eq([1]));
-    assert!(session.events_from(2).is_empty() && session.events_from(u64::MAX).is_empty());
-}
