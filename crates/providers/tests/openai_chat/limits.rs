@@ -11,7 +11,10 @@ async fn check(reply: Reply, change: impl FnOnce(&mut OpenAiChatConfig), kind: M
     let mut config = config(&server);
     change(&mut config);
     let model = OpenAiChat::new(config).expect("a good configuration");
-    let last = model.stream(ask("go")).fold(None, async |_, item| Some(item)).await;
+    let answer = model.stream(ask("go")).fold(None, async |_, item| Some(item));
+    let last = tokio::time::timeout(Duration::from_secs(4), answer)
+        .await
+        .expect("the limit ends it at once");
     let Some(Err(error)) = last else { panic!("{last:?}") };
     assert_eq!(error.kind(), kind, "{error}");
     assert!(error.message().contains(expected), "{error}");

@@ -7,9 +7,9 @@ use super::*;
 
 /// Sends a request and gives what arrived.
 async fn sent(request: ModelRequest) -> server::Request {
-    let mut server = Server::start([Reply::stream(DONE)]).await;
+    let mut server = Server::start([Reply::stream(say("a") + DONE)]).await;
     let answer: Vec<_> = model(&server).stream(request).collect().await;
-    assert_eq!(answer.len(), 1);
+    assert_eq!(answer[0], Ok(text("a")));
     server.request().await
 }
 
