@@ -21,8 +21,10 @@ pub fn messages<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Message>
 #[derive(Debug, Default)]
 pub(crate) struct History {
     messages: Vec<Message>,
-    /// The calls of the last answer that have no result yet, in its order.
-    open_calls: Vec<CallId>,
+    /// The calls of the last answer, in its order.
+    calls: Vec<CallId>,
+    /// Those of them that have no result yet.
+    open_calls: HashSet<CallId>,
     call_ids: HashSet<CallId>,
     header: Option<RequestHeader>,
     last_turn: u32,
@@ -71,7 +73,7 @@ impl History {
                 error,
                 ..
             } => {
-                self.open_calls.retain(|open| open != call_id);
+                self.open_calls.remove(call_id);
                 self.messages.push(Message::Tool {
                     call_id: call_id.clone(),
                     content: content.clone(),
@@ -87,8 +89,9 @@ impl History {
             AssistantBlock::ToolCall { id, .. } => Some(id.clone()),
             AssistantBlock::Text { .. } | AssistantBlock::Reasoning { .. } => None,
         });
-        self.open_calls.extend(calls);
-        self.call_ids.extend(self.open_calls.iter().cloned());
+        self.calls = calls.collect();
+        self.open_calls = self.calls.iter().cloned().collect();
+        self.call_ids.extend(self.calls.iter().cloned());
         if content.iter().any(says_something) {
             let content = content.to_vec();
             self.messages.push(Message::Assistant { content });
@@ -102,7 +105,8 @@ impl History {
     /// A copy of the messages, completed if a call is still open.
     pub(crate) fn messages(&self) -> Vec<Message> {
         let mut messages = self.messages.clone();
-        messages.extend(self.open_calls.iter().map(|call_id| Message::Tool {
+        let open = self.calls.iter().filter(|call| self.open_calls.contains(call));
+        messages.extend(open.map(|call_id| Message::Tool {
             call_id: call_id.clone(),
             content: vec![ContentBlock::text(
                 "Error: the call was interrupted; its outcome is unknown",

@@ -1,5 +1,7 @@
 //! One step: an answer of the model and the calls it names.
 
+use std::collections::HashSet;
+
 use weft_types::{AssistantBlock, CallId, ContentBlock, EventBody, StopReason, TurnEnd};
 
 use crate::answer::Received;
@@ -9,7 +11,6 @@ use crate::slot::TurnCancel;
 use crate::turn::{LoopError, Place, Turns};
 
 /// What a step leaves to be done after its end.
-#[derive(Default)]
 struct Outcome {
     /// How the turn ends, if it does.
     end: Option<TurnEnd>,
@@ -72,14 +73,14 @@ impl Turns {
     /// The calls of an answer, each under an id that the session has not seen: some endpoints count
     /// from the start in every answer.
     fn name_calls(&self, place: Place, received: &mut Received) -> Vec<NamedCall> {
-        let mut calls: Vec<NamedCall> = Vec::new();
+        let (mut calls, mut taken) = (Vec::new(), HashSet::new());
         for block in &mut received.blocks {
             let AssistantBlock::ToolCall { id, name, arguments } = block else {
                 continue;
             };
-            let mut number = 1;
-            let as_given = id.clone();
-            while self.history.has_call(id) || calls.iter().any(|call| call.id == *id) {
+            // From the place of the call on, so that many equal ids take no longer.
+            let (as_given, mut number) = (id.clone(), calls.len() + 1);
+            while self.history.has_call(id) || !taken.insert(id.clone()) {
                 *id = CallId::new(format!("{as_given}_{}_{}_{number}", place.turn, place.step));
                 number += 1;
             }

@@ -1,5 +1,6 @@
 //! What must be appended to a log so that nothing in it stays open.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, ToolErrorRecord, TurnEnd};
@@ -19,8 +20,8 @@ pub fn closing_events(events: &[Arc<Event>], reason: TurnEnd) -> Vec<EventBody> 
     let turn = open.turn;
     let mut closing = Vec::new();
     if let Some(step) = open.step {
-        for call in &open.calls {
-            close_call(&mut closing, turn, step, call);
+        for call in open.named.iter().filter(|call| !open.settled.contains(call.id)) {
+            close_call(&mut closing, (turn, step), call, open.called.contains(call.id));
         }
         closing.push(EventBody::StepEnd { turn, step });
     }
@@ -32,16 +33,16 @@ pub fn closing_events(events: &[Arc<Event>], reason: TurnEnd) -> Vec<EventBody> 
 struct OpenTail<'a> {
     turn: u32,
     step: Option<u32>,
-    /// In the order in which the answer names them.
-    calls: Vec<OpenCall<'a>>,
+    /// The calls that the answer names, in its order.
+    named: Vec<NamedCall<'a>>,
+    called: HashSet<&'a CallId>,
+    settled: HashSet<&'a CallId>,
 }
 
-struct OpenCall<'a> {
+struct NamedCall<'a> {
     id: &'a CallId,
     name: &'a str,
     arguments: &'a str,
-    called: bool,
-    settled: bool,
 }
 
 impl<'a> OpenTail<'a> {
@@ -64,7 +65,9 @@ impl<'a> OpenTail<'a> {
         Self {
             turn,
             step: None,
-            calls: Vec::new(),
+            named: Vec::new(),
+            called: HashSet::new(),
+            settled: HashSet::new(),
         }
     }
 
@@ -73,38 +76,25 @@ impl<'a> OpenTail<'a> {
             EventBody::StepStart { step, .. } => self.step = Some(*step),
             EventBody::StepEnd { .. } => {
                 self.step = None;
-                self.calls.clear();
+                self.named.clear();
             }
-            EventBody::AssistantMessage { content, .. } => self.calls = content.iter().filter_map(named).collect(),
-            EventBody::ToolCall { call_id, .. } => self.mark(call_id, |call| call.called = true),
-            EventBody::ToolResult { call_id, .. } => self.mark(call_id, |call| call.settled = true),
+            EventBody::AssistantMessage { content, .. } => self.named = content.iter().filter_map(named).collect(),
+            EventBody::ToolCall { call_id, .. } => drop(self.called.insert(call_id)),
+            EventBody::ToolResult { call_id, .. } => drop(self.settled.insert(call_id)),
             _ => {}
         }
     }
-
-    fn mark(&mut self, id: &CallId, mark: impl FnOnce(&mut OpenCall<'a>)) {
-        self.calls.iter_mut().find(|call| call.id == id).map(mark);
-    }
 }
 
-fn named(block: &AssistantBlock) -> Option<OpenCall<'_>> {
+fn named(block: &AssistantBlock) -> Option<NamedCall<'_>> {
     match block {
-        AssistantBlock::ToolCall { id, name, arguments } => Some(OpenCall {
-            id,
-            name,
-            arguments,
-            called: false,
-            settled: false,
-        }),
+        AssistantBlock::ToolCall { id, name, arguments } => Some(NamedCall { id, name, arguments }),
         AssistantBlock::Text { .. } | AssistantBlock::Reasoning { .. } => None,
     }
 }
 
-fn close_call(closing: &mut Vec<EventBody>, turn: u32, step: u32, call: &OpenCall<'_>) {
-    if call.settled {
-        return;
-    }
-    let (message, code) = if call.called {
+fn close_call(closing: &mut Vec<EventBody>, (turn, step): (u32, u32), call: &NamedCall<'_>, was_called: bool) {
+    let (message, code) = if was_called {
         (
             "the tool was interrupted; what it did until then is unknown",
             "TOOL_OUTCOME_UNKNOWN",

@@ -207,7 +207,7 @@ async fn call_ids_that_an_endpoint_uses_again_are_told_apart() {
         "call call_0 echo",
         "call call_0_1_2_1 echo",
         "call call_0_2_1_1 echo",
-        "call call_0_2_1_1_2_1_1 echo",
+        "call call_0_2_1_1_2_1_2 echo",
     ];
     assert_eq!(calls, expected);
     world.models.last_messages();
