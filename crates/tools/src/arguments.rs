@@ -1,5 +1,8 @@
 //! Arguments as a model writes them: raw text that should be a JSON object.
 
+#[cfg(test)]
+mod tests;
+
 use serde_json::{Map, Value};
 
 use crate::schema::{MAX_DEPTH, is_deeper_than};

@@ -1,10 +1,14 @@
 //! The task that a body runs in, and what becomes of one that does not stop.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::task::{AbortHandle, JoinHandle};
+use tracing::Instrument;
 use weft_observe::panic_text;
 
 use crate::{ErrorCode, Tool, ToolError, ToolExecution};
@@ -50,7 +54,7 @@ impl BodyTask {
     fn spawn(tool: Arc<dyn Tool>, execution: ToolExecution, quarantine: Arc<Quarantine>) -> Self {
         execution.set_body_started();
         // The call itself may panic as well, so that it belongs into the task.
-        let handle = tokio::spawn(async move { tool.execute(execution).await });
+        let handle = tokio::spawn(async move { tool.execute(execution).await }.in_current_span());
         Self { handle, quarantine }
     }
 }

@@ -42,6 +42,8 @@ mod roster;
 mod schedule;
 mod schema;
 mod sync;
+#[cfg(test)]
+mod testing;
 mod tool;
 mod view;
 

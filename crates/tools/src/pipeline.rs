@@ -7,6 +7,9 @@
 mod admit;
 mod finish;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -2,6 +2,9 @@
 
 pub(crate) mod channel;
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 use weft_types::ContentBlock;
@@ -35,6 +38,10 @@ impl ProgressView {
 
     /// Reads a view and refuses everything that is not part of one, in its blocks too.
     pub fn from_json(view: Value) -> Result<Self, InvalidView> {
+        if !view.is_object() {
+            // Derived code would read a list as the fields in their order.
+            return Err(InvalidView::Shape("expected an object".to_owned()));
+        }
         serde_json::from_value(view).map_err(|error| InvalidView::Shape(error.to_string()))
     }
 

@@ -5,6 +5,9 @@ mod policies;
 mod present;
 mod restrict;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

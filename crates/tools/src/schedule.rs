@@ -1,5 +1,8 @@
 //! The calls of one model step: which of them overlap, and in which order their results count.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use futures::StreamExt;

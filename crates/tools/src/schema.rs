@@ -1,5 +1,8 @@
 //! Compiled JSON Schemas, and the texts of their violations.
 
+#[cfg(test)]
+mod tests;
+
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 

@@ -5,6 +5,9 @@
 //! so that a reporter may hold locks that an observer takes, and an observer may report again. When
 //! [`Channel::close`] returns, all that was accepted has been delivered and nothing more ever will be.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::sync::PoisonError;
 
@@ -42,7 +45,7 @@ enum Phase {
 }
 
 /// An observer reported from within while the queue was full. It cannot wait for itself.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BacklogFull;
 
 impl<T> Channel<T> {

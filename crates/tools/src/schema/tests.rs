@@ -1,0 +1,94 @@
+//! What schemas may say, and what violations read like.
+
+use serde_json::{Value, json};
+
+use super::{MAX_DEPTH, Schema, is_deeper_than};
+
+fn compile(schema: &Value) -> Schema {
+    Schema::compile(schema).expect("a good schema")
+}
+
+#[test]
+fn all_violations_are_listed_with_their_paths() {
+    let schema = compile(&json!({
+        "type": "object",
+        "properties": { "mode": {}, "path": { "type": "string" }, "lines": { "type": "array", "items": { "type": "integer" } } },
+        "required": ["path", "mode"],
+        "additionalProperties": false,
+    }));
+    let error = schema
+        .check(&json!({ "path": 1, "lines": [1, "two"], "other": 0 }))
+        .expect_err("four violations");
+    let violations: Vec<&str> = error.split("; ").collect();
+    assert_eq!(violations.len(), 4, "{error}");
+    for expected in ["/path: ", "/lines/1: ", "\"mode\" is a required property", "'other'"] {
+        assert!(
+            violations.iter().any(|violation| violation.contains(expected)),
+            "{expected} not in {error}"
+        );
+    }
+    assert_eq!(schema.check(&json!({ "path": "a", "mode": 1 })), Ok(()));
+}
+
+#[test]
+fn a_list_of_violations_and_each_of_them_is_bounded() {
+    let schema = compile(&json!({ "type": "array", "items": { "type": "integer" } }));
+    let many = schema.check(&json!(vec!["no"; 5000])).expect_err("violations");
+    assert!(many.ends_with("; and 4980 more"), "{many}");
+    let long = schema.check(&json!(["x".repeat(1 << 20)])).expect_err("a violation");
+    assert!(long.len() < 400, "{} bytes", long.len());
+}
+
+#[test]
+fn a_schema_never_reaches_outside_itself() {
+    for reference in ["https://example.com/schema.json", "file:///etc/passwd"] {
+        let refused = Schema::compile(&json!({ "$ref": reference })).expect_err("a reference to elsewhere");
+        assert!(refused.contains(reference), "{refused}");
+    }
+    let own = compile(&json!({ "$defs": { "n": { "type": "integer" } }, "$ref": "#/$defs/n" }));
+    assert!(own.is_valid(&json!(1)) && !own.is_valid(&json!("1")));
+}
+
+#[test]
+fn what_is_no_schema_is_refused() {
+    for broken in [
+        json!({ "type": "text" }),
+        json!({ "required": "path" }),
+        json!({ "pattern": "(" }),
+        json!(1),
+    ] {
+        Schema::compile(&broken).expect_err("no schema");
+    }
+    let mut deep = json!({ "type": "object" });
+    for _ in 0..MAX_DEPTH {
+        deep = json!({ "not": deep });
+    }
+    assert_eq!(
+        Schema::compile(&deep).expect_err("too deep"),
+        "it is nested deeper than 120 levels"
+    );
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_terminates() {
+    let schema = compile(&json!({ "type": "object", "properties": { "child": { "$ref": "#" } } }));
+    let mut value = json!({ "child": 1 });
+    for _ in 0..100 {
+        value = json!({ "child": value });
+    }
+    assert!(schema.check(&value).is_err_and(|error| error.contains("/child/child")));
+}
+
+#[test]
+fn a_pattern_that_backtracks_without_end_is_cut_short() {
+    let schema = compile(&json!({ "pattern": r"^(a+)+\1b$" }));
+    assert!(!schema.is_valid(&json!("a".repeat(40))));
+}
+
+#[test]
+fn depth_counts_arrays_and_objects() {
+    assert!(!is_deeper_than(&json!(1), 0));
+    assert!(is_deeper_than(&json!([]), 0));
+    assert!(!is_deeper_than(&json!([{ "a": 1 }, 2]), 2));
+    assert!(is_deeper_than(&json!([{ "a": 1 }, 2]), 1));
+}
