@@ -9,7 +9,12 @@
 //! host alone decides how a run ends.
 
 mod config;
+mod frames;
 mod host;
+mod literal;
+mod protocol;
+mod script;
+mod text;
 mod worker;
 
 pub use config::{ConfigError, EngineConfig, WorkerCommand};
