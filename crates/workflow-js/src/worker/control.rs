@@ -1,0 +1,193 @@
+//! How long script may run, and the means to stop it.
+//!
+//! Time is CPU time of the process, in microseconds: a machine that is busy with other things does not make a script
+//! late. The engine polls [`Control::must_stop`] while it runs script; a few of its built-in functions never do, and
+//! for these there is the watchdog.
+
+use std::io;
+use std::process;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::protocol::EXIT_STUCK;
+
+const NEVER: u64 = u64::MAX;
+/// What a script may still use once it was cancelled, to catch the error and clean up.
+const AFTER_CANCEL: Duration = Duration::from_millis(100);
+/// By how much a slice may be late before the watchdog ends the process.
+const TOLERANCE: Duration = Duration::from_millis(500);
+
+/// Shared by the thread that runs script, the one that reads stdin, and the watchdog.
+#[derive(Debug)]
+pub(super) struct Control {
+    /// When the present slice is over; never, between slices.
+    slice_end: AtomicU64,
+    /// When everything is over, once cancelled.
+    cancel_end: AtomicU64,
+    /// Whether script was stopped. It must not be run any more then.
+    stopped: AtomicBool,
+    watchdog: OnceLock<Thread>,
+    watchdog_idle: AtomicBool,
+}
+
+impl Control {
+    pub(super) fn new() -> Self {
+        Self {
+            slice_end: AtomicU64::new(NEVER),
+            cancel_end: AtomicU64::new(NEVER),
+            stopped: AtomicBool::new(false),
+            watchdog: OnceLock::new(),
+            watchdog_idle: AtomicBool::new(false),
+        }
+    }
+
+    /// Begins a slice of at most this much CPU time.
+    pub(super) fn begin(&self, budget: Duration) {
+        self.slice_end.store(cpu_time() + micros(budget), Ordering::SeqCst);
+        if self.watchdog_idle.load(Ordering::SeqCst)
+            && let Some(watchdog) = self.watchdog.get()
+        {
+            watchdog.unpark();
+        }
+    }
+
+    /// Ends the slice.
+    pub(super) fn end(&self) {
+        self.slice_end.store(NEVER, Ordering::SeqCst);
+    }
+
+    /// Makes every hook throw from now on, and everything stop soon.
+    pub(super) fn cancel(&self) {
+        let end = cpu_time() + micros(AFTER_CANCEL);
+        // The first cancel counts.
+        self.cancel_end.fetch_min(end, Ordering::SeqCst);
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel_end.load(Ordering::SeqCst) != NEVER
+    }
+
+    /// Whether script that runs now has to stop. Once true, it stays so until the next slice begins.
+    pub(super) fn must_stop(&self) -> bool {
+        let late = cpu_time() >= self.deadline();
+        if late {
+            self.stopped.store(true, Ordering::SeqCst);
+        }
+        late
+    }
+
+    /// Whether script was stopped at some time.
+    pub(super) fn was_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    fn deadline(&self) -> u64 {
+        let slice_end = self.slice_end.load(Ordering::SeqCst);
+        // Between slices nothing runs that could be late.
+        if slice_end == NEVER {
+            NEVER
+        } else {
+            slice_end.min(self.cancel_end.load(Ordering::SeqCst))
+        }
+    }
+}
+
+/// Starts the thread that ends the process when a slice is too late, before there are any slices. It lives as long as
+/// the process.
+pub(super) fn start_watchdog(control: &Arc<Control>) -> io::Result<()> {
+    let watched = Arc::clone(control);
+    let watchdog = thread::Builder::new().name("watchdog".into()).stack_size(128 * 1024);
+    let handle = watchdog.spawn(move || watch(&watched))?;
+    // Nobody else sets it.
+    drop(control.watchdog.set(handle.thread().clone()));
+    Ok(())
+}
+
+fn watch(control: &Control) {
+    loop {
+        let deadline = control.deadline();
+        if deadline == NEVER {
+            sleep_until_begin(control);
+            continue;
+        }
+        let latest = deadline.saturating_add(micros(TOLERANCE));
+        let now = cpu_time();
+        if now >= latest {
+            process::exit(i32::from(EXIT_STUCK));
+        }
+        // CPU time does not pass faster than time: besides this one, only one thread does any work.
+        thread::park_timeout(Duration::from_micros(latest - now));
+    }
+}
+
+/// Costs the thread that runs script nothing but a flag while the watchdog is awake anyway.
+fn sleep_until_begin(control: &Control) {
+    control.watchdog_idle.store(true, Ordering::SeqCst);
+    if control.deadline() == NEVER {
+        thread::park();
+    }
+    control.watchdog_idle.store(false, Ordering::SeqCst);
+}
+
+fn cpu_time() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds * 1_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(NEVER / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn burn(budget: Duration) {
+        let until = cpu_time() + micros(budget);
+        while cpu_time() < until {}
+    }
+
+    #[test]
+    fn a_slice_is_over_when_its_cpu_time_is_used_up() {
+        let control = Control::new();
+        control.begin(Duration::from_millis(5));
+        assert!(!control.must_stop());
+        burn(Duration::from_millis(6));
+        assert!(control.must_stop() && control.was_stopped());
+    }
+
+    #[test]
+    fn nothing_is_late_between_slices() {
+        let control = Control::new();
+        control.begin(Duration::ZERO);
+        control.end();
+        assert!(!control.must_stop());
+    }
+
+    #[test]
+    fn a_cancel_shortens_the_slice_and_all_that_follow() {
+        let control = Control::new();
+        control.begin(Duration::from_secs(100));
+        control.cancel();
+        assert!(control.is_cancelled() && !control.must_stop());
+        burn(AFTER_CANCEL);
+        assert!(control.must_stop());
+        control.begin(Duration::from_secs(100));
+        assert!(control.must_stop());
+    }
+
+    #[test]
+    fn a_second_cancel_gives_no_more_time() {
+        let control = Control::new();
+        control.begin(Duration::from_secs(100));
+        control.cancel();
+        burn(AFTER_CANCEL);
+        control.cancel();
+        assert!(control.must_stop());
+    }
+}

@@ -1,0 +1,134 @@
+// Evaluated once, before any script: installs the script's globals and hands the worker what it needs of this realm.
+//
+// Everything is captured here, so that a script which overwrites its own globals or prototypes harms only itself.
+(host) => {
+  'use strict';
+  const { apply, ownKeys } = Reflect;
+  const { defineProperty, freeze, getPrototypeOf } = Object;
+  const { isArray } = Array;
+  const { toWellFormed } = String.prototype;
+  const PlainError = Error;
+  const PlainPromise = Promise;
+  const PlainArray = Array;
+
+  // Fatality is having this private field, which a script can neither forge nor remove. The class is out of its
+  // reach, because instances do not name it as their constructor.
+  class WorkflowError extends PlainError {
+    #fatal = true;
+
+    constructor(code, message) {
+      super(message);
+      defineProperty(this, 'code', { value: code, enumerable: true });
+      defineProperty(this, 'fatal', { value: true, enumerable: true });
+    }
+
+    static isFatal(value) {
+      return typeof value === 'object' && value !== null && #fatal in value;
+    }
+  }
+  const { isFatal } = WorkflowError;
+  defineProperty(WorkflowError.prototype, 'name', { value: 'WorkflowError', configurable: true, writable: true });
+  delete WorkflowError.prototype.constructor;
+
+  const fail = (code, message) => new WorkflowError(code, message);
+
+  const checkItems = (hook, items) => {
+    host.checkCancelled();
+    if (!isArray(items)) {
+      throw fail('INVALID_ARGUMENT', `${hook}() takes an array, not ${host.kind(items)}`);
+    }
+    if (items.length > host.maxItems) {
+      throw fail('ITEM_CAP', `${hook}() takes at most ${host.maxItems} items (max_items_per_call), not ${items.length}`);
+    }
+  };
+
+  const checkFunction = (what, value) => {
+    if (typeof value !== 'function') {
+      const hint = value instanceof PlainPromise ? '; write () => agent(…), not agent(…)' : '';
+      throw fail('INVALID_ARGUMENT', `${what} must be a function, not ${host.kind(value)}${hint}`);
+    }
+  };
+
+  // Runs all items at once; the results are in order. An item that throws becomes null, unless the error is fatal.
+  const gather = (hook, count, run) => new PlainPromise((resolve, reject) => {
+    const results = new PlainArray(count);
+    let open = count;
+    if (open === 0) resolve(results);
+    const settle = async (index) => {
+      let result = null;
+      try {
+        result = await run(index);
+      } catch (error) {
+        if (isFatal(error)) {
+          reject(error);
+          return;
+        }
+        host.swallowed(hook, index, error);
+      }
+      results[index] = result;
+      open -= 1;
+      if (open === 0) resolve(results);
+    };
+    for (let index = 0; index < count; index += 1) settle(index);
+  });
+
+  const parallel = async (thunks) => {
+    checkItems('parallel', thunks);
+    for (let index = 0; index < thunks.length; index += 1) {
+      checkFunction(`parallel() item ${index}`, thunks[index]);
+    }
+    return gather('parallel', thunks.length, (index) => {
+      const thunk = thunks[index];
+      return thunk();
+    });
+  };
+
+  const pipeline = async (items, ...stages) => {
+    checkItems('pipeline', items);
+    if (stages.length === 0) {
+      throw fail('INVALID_ARGUMENT', 'pipeline() takes at least one function after the array');
+    }
+    for (let index = 0; index < stages.length; index += 1) {
+      checkFunction(`pipeline() stage ${index + 1}`, stages[index]);
+    }
+    return gather('pipeline', items.length, async (index) => {
+      const item = items[index];
+      let value = item;
+      for (let at = 0; at < stages.length; at += 1) {
+        const stage = stages[at];
+        value = await stage(value, item, index);
+      }
+      return value;
+    });
+  };
+
+  // What the engine offers beyond the language goes; what is left of the names is the language's own.
+  for (const name of ownKeys(globalThis)) {
+    if (typeof name === 'string' && !host.isBuiltin(name)) delete globalThis[name];
+  }
+
+  const mute = () => host.consoleUsed();
+  const console = freeze({ log: freeze(mute), info: mute, warn: mute, error: mute, debug: mute, trace: mute });
+  const globals = { agent: host.agent, parallel, pipeline, phase: host.phase, log: host.log, console };
+  for (const name of ownKeys(globals)) {
+    freeze(globals[name]);
+    defineProperty(globalThis, name, { value: globals[name], writable: true, configurable: true, enumerable: false });
+  }
+
+  return {
+    fail,
+    site: () => new PlainError().stack,
+    wellFormed: (text) => apply(toWellFormed, text, []),
+    plain: [Object.prototype, Array.prototype],
+    exotic: [
+      ['a Date', Date.prototype],
+      ['a Map', Map.prototype],
+      ['a Set', Set.prototype],
+      ['a WeakMap', WeakMap.prototype],
+      ['a WeakSet', WeakSet.prototype],
+      ['a regular expression', RegExp.prototype],
+      ['an ArrayBuffer', ArrayBuffer.prototype],
+      ['a typed array', getPrototypeOf(Uint8Array.prototype)],
+    ],
+  };
+}
