@@ -3,11 +3,44 @@
 use std::fmt;
 use std::sync::Arc;
 
-use weft_workflow::{StartError, StartErrorCode, StartRequest, WorkflowEngine, WorkflowObservers, WorkflowRun};
+use tokio::runtime::Handle;
+use uuid::Uuid;
+use weft_types::RunId;
+use weft_workflow::{
+    RunInfo, StartError, StartErrorCode, StartRequest, WorkflowEngine, WorkflowMeta, WorkflowObservers, WorkflowRun,
+};
 
+use crate::script::own_meta;
 use crate::{ConfigError, EngineConfig};
 
+mod board;
+mod connection;
+mod exit;
+mod launch;
+mod member;
+mod owner;
+mod prepare;
+mod run;
+
+use owner::Owner;
+use prepare::Prepared;
+use run::JsRun;
+
 /// The engine. Dropping it leaves runs that were started alone; their holders own them.
+///
+/// # The metadata of a script
+///
+/// A script may begin with `export const meta = {…};`, a literal that is read without running anything, and it may be
+/// given metadata from outside. Both are tested. If there are both, the script's own describe the run: they are what
+/// its author wrote down with it, and the others are what somebody said about it.
+///
+/// # What a script may return
+///
+/// Plain JSON: `null`, booleans, finite numbers, strings, arrays without holes, and objects whose prototype is
+/// `Object.prototype` or none, 127 levels deep at most. `-0` is `0`, `undefined` as the whole value is `null`, and half
+/// a surrogate pair is U+FFFD. A value of more than [`EngineConfig::max_result_bytes`] is cut: its arrays and objects
+/// end early, a string that is cut ends in an ellipsis, and a note says so. Anything else fails the run with the paths
+/// of what cannot be returned.
 pub struct JsEngine {
     config: Arc<EngineConfig>,
     observers: WorkflowObservers,
@@ -29,12 +62,32 @@ impl JsEngine {
 }
 
 impl WorkflowEngine for JsEngine {
-    fn start(&self, _request: StartRequest) -> Result<Arc<dyn WorkflowRun>, StartError> {
-        Err(StartError::new(StartErrorCode::Worker, "the engine is not finished"))
+    /// Blocks for as long as it takes to start a process and to parse the script in it: a few milliseconds.
+    fn start(&self, request: StartRequest) -> Result<Arc<dyn WorkflowRun>, StartError> {
+        let config = &self.config;
+        let Prepared { meta, file, body } = prepare::read_script(config, &request)?;
+        let runtime = Handle::try_current()
+            .map_err(|error| StartError::new(StartErrorCode::Worker, format!("failed to start a run: {error}")))?;
+        let worker = launch::launch(config, file, &body)?;
+        let terms = prepare::check_terms(config, &request)?;
+        let info = Arc::new(RunInfo {
+            id: RunId::new(Uuid::now_v7().to_string()),
+            meta: Arc::new(meta),
+        });
+        let (run, shared) = JsRun::new(Arc::clone(&info));
+        let owner = Owner::new(Arc::clone(config), shared, self.observers.clone(), terms, request);
+        owner.announce();
+        // The owner ends with the run: its holder cancels it at the latest by dropping the run.
+        drop(runtime.spawn(owner.run(worker)));
+        Ok(Arc::new(run))
     }
 
     fn observations(&self) -> &WorkflowObservers {
         &self.observers
+    }
+
+    fn meta_of(&self, script: &str) -> Option<WorkflowMeta> {
+        own_meta(script)
     }
 }
 

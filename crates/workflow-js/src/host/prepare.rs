@@ -1,0 +1,103 @@
+//! What is wrong with a request, found before anything is started.
+
+use serde_json::value::{RawValue, to_raw_value};
+use weft_workflow::{MetaError, StartError, StartErrorCode, StartRequest, WorkflowMeta};
+
+use crate::EngineConfig;
+use crate::script::{Split, split};
+
+/// A script that is ready to be parsed.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) meta: WorkflowMeta,
+    /// What stack traces call it.
+    pub(super) file: String,
+    pub(super) body: String,
+}
+
+/// What a run is held to.
+#[derive(Debug)]
+pub(super) struct Terms {
+    /// The provider of members that name none.
+    pub(super) provider: String,
+    pub(super) max_total_agents: u64,
+    pub(super) args: Option<Box<RawValue>>,
+}
+
+/// Reads the metadata and the script's size.
+pub(super) fn read_script(config: &EngineConfig, request: &StartRequest) -> Result<Prepared, StartError> {
+    let refused = |error: String| StartError::new(StartErrorCode::MetaInvalid, error);
+    let (found, limit) = (request.script.len(), config.max_script_bytes);
+    if found > limit {
+        let message = format!("the script has {found} bytes, more than the limit of {limit} (max_script_bytes)");
+        return Err(StartError::new(StartErrorCode::InvalidArgument, message));
+    }
+    let Split { meta: own, body } = split(&request.script).map_err(|error| refused(error.to_string()))?;
+    let given = request.meta.as_ref().map(WorkflowMeta::from_json).transpose();
+    let own = own.as_ref().map(WorkflowMeta::from_json).transpose();
+    let meta = match (own, given) {
+        (Ok(own), Ok(given)) => own.or(given).ok_or_else(|| {
+            refused("workflow meta is missing: give `meta`, or begin the script with `export const meta = {…};`".into())
+        })?,
+        (own, given) => return Err(refused(violations(own.err(), given.err()))),
+    };
+    Ok(Prepared {
+        file: file_name(&meta.name),
+        meta,
+        body,
+    })
+}
+
+fn violations(own: Option<MetaError>, given: Option<MetaError>) -> String {
+    let own = own.map(|error| format!("in the script: {error}"));
+    let all: Vec<_> = own.into_iter().chain(given.map(|error| error.to_string())).collect();
+    all.join("; ")
+}
+
+/// A name that keeps the lines of a stack trace readable by machine.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') {
+            c
+        } else {
+            '_'
+        }
+    };
+    let name: String = name.chars().take(64).map(plain).collect();
+    format!("workflow:{name}")
+}
+
+/// Tests the rest of the request.
+pub(super) fn check_terms(config: &EngineConfig, request: &StartRequest) -> Result<Terms, StartError> {
+    let invalid = |message: String| StartError::new(StartErrorCode::InvalidArgument, message);
+    let provider = request.provider.as_ref().unwrap_or(&config.provider);
+    if provider.is_empty() || provider.trim() != provider {
+        return Err(invalid(format!(
+            "the subagent provider is {provider:?}, expected a name without surrounding blanks"
+        )));
+    }
+    if !request.members.has_provider(provider) {
+        let message = format!("there is no subagent provider {provider:?}");
+        return Err(StartError::new(StartErrorCode::AgentStart, message));
+    }
+    let ceiling = config.max_total_agents;
+    let max_total_agents = request.max_total_agents.unwrap_or(ceiling);
+    if !(1..=ceiling).contains(&max_total_agents) {
+        return Err(invalid(format!(
+            "max_total_agents is {max_total_agents}, expected 1 to {ceiling}"
+        )));
+    }
+    let args = request.args.as_ref().map(to_raw_value).transpose();
+    let args = args.map_err(|error| invalid(format!("args cannot be written as JSON: {error}")))?;
+    let (found, limit) = (args.as_ref().map_or(0, |args| args.get().len()), config.max_args_bytes);
+    if found > limit {
+        return Err(invalid(format!(
+            "args have {found} bytes of JSON, more than the limit of {limit} (max_args_bytes)"
+        )));
+    }
+    Ok(Terms {
+        provider: provider.clone(),
+        max_total_agents,
+        args,
+    })
+}

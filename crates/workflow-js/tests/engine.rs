@@ -1,0 +1,6 @@
+//! The engine with real worker processes.
+
+mod engine {
+    mod harness;
+    mod members;
+}

@@ -1,0 +1,172 @@
+//! Starts scripts and records what is observed of them.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use weft_observe::Subscription;
+use weft_workflow::{
+    ObservationChecker, ObservationKind, RunResult, StartError, StartRequest, WorkflowEngine, WorkflowObservation,
+    WorkflowRun,
+};
+use weft_workflow_js::{EngineConfig, JsEngine, WorkerCommand};
+
+use super::members::FakeMembers;
+
+/// Settings with the test worker and short times.
+pub(super) fn config() -> EngineConfig {
+    EngineConfig {
+        worker: worker(),
+        max_slice: Duration::from_millis(300),
+        cancel_grace: Duration::from_millis(200),
+        niceness: 0,
+        ..EngineConfig::default()
+    }
+}
+
+pub(super) fn worker() -> WorkerCommand {
+    WorkerCommand {
+        program: env!("CARGO_BIN_EXE_weft-worker-test").into(),
+        args: Vec::new(),
+    }
+}
+
+/// A worker that is a shell script.
+pub(super) fn shell_worker(script: &str) -> WorkerCommand {
+    WorkerCommand {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), script.into()],
+    }
+}
+
+/// An engine, members, and a record of all observations.
+pub(super) struct Harness {
+    pub(super) engine: JsEngine,
+    pub(super) members: FakeMembers,
+    seen: Arc<watch::Sender<Vec<String>>>,
+    checker: Arc<Mutex<(ObservationChecker, Vec<String>)>>,
+    _subscription: Subscription,
+}
+
+impl Harness {
+    pub(super) fn new() -> Self {
+        Self::with(config())
+    }
+
+    pub(super) fn with(config: EngineConfig) -> Self {
+        let engine = JsEngine::new(config).expect("the settings are valid");
+        let seen = Arc::new(watch::Sender::new(Vec::new()));
+        let checker = Arc::new(Mutex::new((ObservationChecker::new(), Vec::new())));
+        let (record, check) = (Arc::clone(&seen), Arc::clone(&checker));
+        let subscription = engine
+            .observations()
+            .subscribe(None, move |observation: &WorkflowObservation| {
+                let mut check = check.lock().expect("nothing panics under it");
+                if let Err(violation) = check.0.observe(observation) {
+                    check.1.push(violation.to_string());
+                }
+                record.send_modify(|seen| seen.push(line(&observation.kind)));
+            });
+        Self {
+            engine,
+            members: FakeMembers::new(),
+            seen,
+            checker,
+            _subscription: subscription,
+        }
+    }
+
+    pub(super) fn request(&self, script: &str) -> StartRequest {
+        StartRequest {
+            script: script.to_owned(),
+            meta: Some(json!({ "name": "test", "description": "a test" })),
+            args: None,
+            provider: None,
+            max_total_agents: None,
+            depth: 0,
+            members: Arc::new(self.members.clone()),
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    pub(super) fn start(&self, script: &str) -> Arc<dyn WorkflowRun> {
+        self.engine.start(self.request(script)).expect("the script is accepted")
+    }
+
+    pub(super) fn refuse(&self, request: StartRequest) -> StartError {
+        let seen = self.seen();
+        let error = self.engine.start(request).err().expect("the request is refused");
+        assert_eq!(self.seen(), seen, "a refused request publishes nothing");
+        error
+    }
+
+    /// Runs a script to its end and disposes of it.
+    pub(super) async fn run(&self, script: &str) -> Arc<RunResult> {
+        self.finish(&*self.start(script)).await
+    }
+
+    pub(super) async fn run_request(&self, request: StartRequest) -> Arc<RunResult> {
+        let run = self.engine.start(request).expect("the script is accepted");
+        self.finish(&*run).await
+    }
+
+    pub(super) async fn finish(&self, run: &dyn WorkflowRun) -> Arc<RunResult> {
+        let result = run.result().await;
+        run.dispose().await;
+        self.check();
+        result
+    }
+
+    /// Everything observed so far, one line each.
+    pub(super) fn seen(&self) -> Vec<String> {
+        self.seen.borrow().clone()
+    }
+
+    /// Waits until something has been observed.
+    pub(super) async fn wait_for(&self, expected: &str) {
+        let mut seen = self.seen.subscribe();
+        let found = seen.wait_for(|seen| seen.iter().any(|line| line == expected)).await;
+        drop(found.expect("the harness owns the sender"));
+    }
+
+    /// Tests that what was observed so far keeps the contract.
+    #[track_caller]
+    pub(super) fn check(&self) {
+        let checker = self.checker.lock().expect("nothing panics under it");
+        assert_eq!(checker.1, Vec::<String>::new());
+    }
+}
+
+fn line(kind: &ObservationKind) -> String {
+    match kind {
+        ObservationKind::Start => "start".into(),
+        ObservationKind::Phase { title } => format!("phase {title}"),
+        ObservationKind::Log { message } => format!("log {message}"),
+        ObservationKind::AgentStart { seq, label, phase, .. } => match phase {
+            Some(phase) => format!("agent {seq} {label:?} in {phase:?}"),
+            None => format!("agent {seq} {label:?}"),
+        },
+        ObservationKind::AgentEnd { seq, outcome, .. } => format!("agent {seq} {outcome:?}"),
+        ObservationKind::End {
+            stop, agents_started, ..
+        } => format!("end {stop:?} {agents_started}"),
+    }
+}
+
+/// The value of a run that completed.
+#[track_caller]
+pub(super) fn value_of(result: &RunResult) -> Value {
+    let value = result.value.as_ref().unwrap_or_else(|| panic!("{:?}", result.error));
+    serde_json::from_str(value.get()).expect("a value is JSON")
+}
+
+/// The error of a run that did not complete.
+#[track_caller]
+pub(super) fn error_of(result: &RunResult) -> &str {
+    result
+        .error
+        .as_deref()
+        .unwrap_or_else(|| panic!("it completed: {:?}", result.value))
+}
