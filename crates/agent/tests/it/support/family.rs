@@ -54,7 +54,7 @@ impl Family {
         let parent = AgentContext {
             agent: AgentId::mint(),
             session: session(),
-            cwd: "/work/project".into(),
+            cwd: "/home/user/project".into(),
             depth: 0,
             subagents: Arc::default(),
             model: None,
