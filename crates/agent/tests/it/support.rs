@@ -78,7 +78,7 @@ pub(crate) fn header(id: &str) -> SessionHeader {
         version: SessionHeader::VERSION,
         id: id.into(),
         created_at: UnixMillis(0),
-        cwd: "/home/user/project".to_owned(),
+        cwd: "/srv/project".to_owned(),
         origin: Origin::User,
         parent: None,
         depth: 0,

@@ -369,5 +369,5 @@ async fn every_call_is_lent_the_calling_agent_and_its_folder() {
     }));
     world.prompt("go").await;
     assert!(world.watch.take().contains(&"result c1 ok".to_owned()));
-    assert_eq!(world.agent.cwd(), std::path::Path::new("/home/user/project"));
+    assert_eq!(world.agent.cwd(), std::path::Path::new("/srv/project"));
 }

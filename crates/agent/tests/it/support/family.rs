@@ -54,7 +54,7 @@ impl Family {
         let parent = AgentContext {
             agent: AgentId::mint(),
             session: session(),
-            cwd: "/home/user/project".into(),
+            cwd: "/srv/project".into(),
             depth: 0,
             subagents: Arc::default(),
             model: None,
