@@ -14,7 +14,7 @@ use super::source::{Field, Source, Table};
 use super::template::{JsonTemplate, Template, compile};
 use crate::{AgentRole, ModelError, ModelErrorKind};
 
-const REPLY_KEYS: &[&str] = &[
+pub(super) const REPLY_KEYS: &[&str] = &[
     "role",
     "label",
     "prompt",
@@ -33,14 +33,14 @@ const REPLY_KEYS: &[&str] = &[
     "error",
     "hang",
 ];
-const CALL_KEYS: &[&str] = &["id", "name", "arguments", "arguments_text", "arguments_file"];
-const USAGE_KEYS: &[&str] = &[
+pub(super) const CALL_KEYS: &[&str] = &["id", "name", "arguments", "arguments_text", "arguments_file"];
+pub(super) const USAGE_KEYS: &[&str] = &[
     "input_tokens",
     "output_tokens",
     "cached_input_tokens",
     "reasoning_tokens",
 ];
-const ERROR_KEYS: &[&str] = &["kind", "message", "retry_after_ms"];
+pub(super) const ERROR_KEYS: &[&str] = &["kind", "message", "retry_after_ms"];
 const ROLES: &[(&str, AgentRole)] = &[("main", AgentRole::Main), ("subagent", AgentRole::Subagent)];
 const STOPS: &[(&str, StopReason)] = &[
     ("end_turn", StopReason::EndTurn),

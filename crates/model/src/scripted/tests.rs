@@ -12,6 +12,7 @@ use crate::{AgentRole, ModelError, ModelErrorKind, ModelEvent, RequestOrigin};
 mod errors;
 mod gates;
 mod matching;
+mod reference;
 mod replies;
 
 /// A script without files.
