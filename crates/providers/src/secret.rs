@@ -2,11 +2,8 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-
 /// A credential. It never appears in `Debug` output and cannot be serialised.
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone)]
 pub struct Secret(String);
 
 impl Secret {

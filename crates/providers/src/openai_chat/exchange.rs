@@ -74,6 +74,8 @@ impl Exchange {
 impl Endpoint {
     /// Sends a request and waits for the head of the answer.
     async fn ask(self: &Arc<Self>, request: &ModelRequest) -> Result<Reading, ModelError> {
+        let (origin, model) = (&request.origin, request.model.as_str());
+        tracing::debug!(endpoint = self.name, model, session = %origin.session, origin.turn, origin.step, "asking");
         let client = self.client.get().await?;
         let post = client.post(self.url.clone()).header(CONTENT_TYPE, "application/json");
         let post = post
@@ -170,7 +172,9 @@ impl Reading {
                     }
                     Some(b'{' | b'[') => Body::Json(Vec::new()),
                     Some(_) => Body::Events(SseDecoder::new(config.max_event_bytes)),
-                    None if head.len() > config.max_event_bytes => return Err(self.endpoint.foreign("nothing", "")),
+                    None if head.len() > config.max_event_bytes => {
+                        return Err(self.endpoint.foreign("white space", ""));
+                    }
                     None => return Ok(()),
                 };
                 let head = std::mem::take(head);

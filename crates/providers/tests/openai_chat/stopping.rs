@@ -92,6 +92,26 @@ async fn silence_before_the_answer_has_a_limit() {
 }
 
 #[tokio::test]
+async fn connecting_has_a_limit() {
+    // The system takes the connection, but nobody answers the handshake.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let mut config = OpenAiChatConfig::new(format!("https://127.0.0.1:{port}/v1"));
+    config.connect_timeout = Duration::from_millis(50);
+    let model = OpenAiChat::new(config).expect("a good configuration");
+    let items: Vec<_> = model.stream(ask("go")).collect().await;
+    let [Err(error)] = &items[..] else { panic!("{items:?}") };
+    assert_eq!(error.kind(), ModelErrorKind::Network);
+    assert!(error.is_retryable());
+    assert!(
+        error
+            .message()
+            .ends_with(": no connection within 50ms (connect_timeout)"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn silence_within_the_answer_has_a_limit() {
     let mut server = Server::start([Reply::stream(say("a")).then(End::Hold)]).await;
     let items: Vec<_> = impatient(&server).stream(ask("go")).collect().await;
