@@ -152,39 +152,15 @@ impl Answer {
     }
 
     /// The events that end the answer: its calls, its usage, and why it stopped.
-    pub(super) fn finish(self, events: &mut Events) -> Result<(), ModelError> {
-        let Self {
-            endpoint,
-            origin,
-            mut used_ids,
-            calls,
-            usage,
-            finish,
-            has_ended,
-            has_content,
-            is_refusal,
-            ..
-        } = self;
-        let stop = match finish.as_deref() {
-            None if !has_ended || !has_content => return Err(endpoint.incomplete("it just stops")),
-            Some("length" | "max_tokens") => StopReason::MaxTokens,
-            Some("content_filter" | "refusal") => StopReason::Refusal,
-            Some("insufficient_system_resource") => {
-                let message = format!("{} broke off its answer for want of resources", endpoint.name);
-                return Err(ModelError::new(ModelErrorKind::Overloaded, message));
-            }
-            Some("error") => return Err(endpoint.incomplete("the endpoint ended it with an error")),
-            _ if is_refusal => StopReason::Refusal,
-            // What else endpoints call it, `stop` with tool calls included.
-            _ => StopReason::EndTurn,
-        };
-        let calls = calls.finish();
+    pub(super) fn finish(mut self, events: &mut Events) -> Result<(), ModelError> {
+        let stop = self.stop_reason()?;
+        let calls = std::mem::take(&mut self.calls).finish();
         let is_called = stop == StopReason::EndTurn && !calls.is_empty();
         if is_called {
             if calls.iter().any(|call| call.name.is_empty()) {
-                return Err(endpoint.incomplete("it holds a tool call without a name"));
+                return Err(self.endpoint.incomplete("it holds a tool call without a name"));
             }
-            let call = |(at, call)| tool_call(call, &origin, at + 1, &mut used_ids);
+            let call = |(at, call)| tool_call(call, &self.origin, at + 1, &mut self.used_ids);
             events.extend(calls.into_iter().enumerate().map(call));
         } else if !calls.is_empty() {
             // The last of them is cut off, and the others were meant together with it.
@@ -194,9 +170,25 @@ impl Answer {
                 "left out the tool calls of an answer that was cut off"
             );
         }
-        events.extend(usage.map(ModelEvent::Usage));
+        events.extend(self.usage.map(ModelEvent::Usage));
         events.push_back(ModelEvent::Finish(if is_called { StopReason::ToolUse } else { stop }));
         Ok(())
+    }
+
+    /// Why the model stopped, tool calls left aside: some endpoints say `stop` when there are some.
+    fn stop_reason(&self) -> Result<StopReason, ModelError> {
+        match self.finish.as_deref() {
+            None if !self.has_ended || !self.has_content => Err(self.endpoint.incomplete("it just stops")),
+            Some("length" | "max_tokens") => Ok(StopReason::MaxTokens),
+            Some("content_filter" | "refusal") => Ok(StopReason::Refusal),
+            Some("insufficient_system_resource") => {
+                let message = format!("{} broke off its answer for want of resources", self.endpoint.name);
+                Err(ModelError::new(ModelErrorKind::Overloaded, message))
+            }
+            Some("error") => Err(self.endpoint.incomplete("the endpoint ended it with an error")),
+            _ if self.is_refusal => Ok(StopReason::Refusal),
+            _ => Ok(StopReason::EndTurn),
+        }
     }
 }
 
