@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Stdio;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
@@ -86,6 +86,11 @@ impl Group {
     /// Asks all of the group to end.
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);
+    }
+
+    /// Whether no process of the group is left.
+    pub(super) fn is_empty(&self) -> bool {
+        test_kill_process_group(self.id) == Err(rustix::io::Errno::SRCH)
     }
 
     /// Kills all that is left of the group. Once: its number may then become that of another.

@@ -42,26 +42,32 @@ pub(super) async fn to_end(
         let shell = group.shell.wait();
         console.read_until(first_of(shell, limit, cancel)).await?
     };
-    if let Ending::Exited(_) = ending {
-        within(DRAIN, console.read_to_end()).await;
+    if !matches!(ending, Ending::Exited(_)) {
+        group.terminate();
+        within(GRACE, async {
+            shell_ended(&mut group, console).await;
+            // Who left the group may hold the pipe for ever, and is not waited for.
+            if !group.is_empty() {
+                console.read_to_end().await;
+            }
+        })
+        .await;
         group.kill();
-        return Ok(ending);
     }
-    group.terminate();
-    within(GRACE, async {
-        let ended = console.read_until(group.shell.wait()).await;
+    within(DRAIN, async {
+        shell_ended(&mut group, console).await;
         console.read_to_end().await;
-        ended
     })
     .await;
     group.kill();
-    within(DRAIN, async {
-        let ended = console.read_until(group.shell.wait()).await;
-        console.read_to_end().await;
-        ended
-    })
-    .await;
     Ok(ending)
+}
+
+/// Reads until the shell has ended.
+async fn shell_ended(group: &mut Group, console: &mut Console) {
+    if let Err(error) = console.read_until(group.shell.wait()).await {
+        tracing::warn!(%error, "failed to wait for a shell");
+    }
 }
 
 async fn first_of(
@@ -78,8 +84,8 @@ async fn first_of(
 }
 
 /// Waits for the event, but no longer than the time given: going on without it is right.
-async fn within<T>(time: Duration, event: impl Future<Output = T>) {
+async fn within(time: Duration, event: impl Future<Output = ()>) {
     match timeout(time, event).await {
-        Ok(_) | Err(_) => {}
+        Ok(()) | Err(_) => {}
     }
 }

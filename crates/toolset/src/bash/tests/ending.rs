@@ -40,6 +40,15 @@ async fn a_cancel_lets_a_command_clean_up_first() {
 }
 
 #[tokio::test]
+async fn the_last_words_of_a_cancelled_shell_are_kept() {
+    let mut stage = Stage::new(BashConfig::default());
+    let running = stage.start(&json!({ "command": "trap 'echo last; exit 1' TERM; echo ready; while :; do :; done" }));
+    stage.until_shown("ready").await;
+    running.cancel.cancel();
+    assert!(text(&running.result().await).ends_with("ready\nlast\n"));
+}
+
+#[tokio::test]
 async fn a_timeout_ends_the_group_and_keeps_the_output() {
     let stage = Stage::new(BashConfig::default());
     let held = stage.pipe("held");
