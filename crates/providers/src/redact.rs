@@ -36,9 +36,10 @@ pub(crate) fn excerpt(text: &str, sent: &[Secret]) -> String {
         if !shown.is_empty() {
             shown.push(' ');
         }
-        match after_bearer {
-            true => shown.push_str(REMOVED),
-            false => push_word(word, &mut shown),
+        if after_bearer {
+            shown.push_str(REMOVED);
+        } else {
+            push_word(word, &mut shown);
         }
         after_bearer = word.to_ascii_lowercase().ends_with("bearer");
         if shown.chars().count() > MAX_EXCERPT {
@@ -131,10 +132,7 @@ mod tests {
     #[test]
     fn an_excerpt_is_one_short_line() {
         check("a\n\n  b\t\u{0}\u{1b}[31mc\r\n", "a b [31mc");
-        check(
-            &"é ".repeat(1_000),
-            &format!("{}é …", "é ".repeat(149)).replace("é …", "é …"),
-        );
+        check(&"é ".repeat(1_000), &format!("{}…", "é ".repeat(150)));
         let word = excerpt(&"é".repeat(1_000), &[]);
         assert_eq!(word, format!("{}…", "é".repeat(300)));
     }

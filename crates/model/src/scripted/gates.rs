@@ -81,12 +81,11 @@ impl Gates {
 
     fn find(&self, name: &str) -> Result<&watch::Sender<Gate>, ScriptError> {
         self.gates.get(name).ok_or_else(|| {
-            let known = match self.gates.is_empty() {
-                true => "the script has no gates".to_owned(),
-                false => format!(
-                    "expected one of {}",
-                    self.gates.keys().cloned().collect::<Vec<_>>().join(", ")
-                ),
+            let names = self.gates.keys().cloned().collect::<Vec<_>>().join(", ");
+            let known = if names.is_empty() {
+                "the script has no gates".to_owned()
+            } else {
+                format!("expected one of {names}")
             };
             ScriptError::UnknownGate {
                 name: name.to_owned(),

@@ -112,9 +112,9 @@ impl fmt::Display for Keys {
         parts.extend(self.prompt.as_ref().map(|prompt| format!("prompt /{prompt}/")));
         parts.extend(self.turn.map(|turn| format!("turn {turn}")));
         parts.extend(self.step.map(|step| format!("step {step}")));
-        match parts.is_empty() {
-            true => f.write_str("any request"),
-            false => f.write_str(&parts.join(", ")),
+        if parts.is_empty() {
+            parts.push("any request".to_owned());
         }
+        f.write_str(&parts.join(", "))
     }
 }

@@ -57,15 +57,14 @@ impl Selector {
             return Ok(Arc::clone(&self.replies[only]));
         }
         let asked = describe(request, &prompt);
-        let message = match best.is_empty() {
-            true => format!(
+        let message = if best.is_empty() {
+            format!(
                 "no scripted reply for {asked}; {}",
                 self.list(&ledger, 0..self.replies.len())
-            ),
-            false => format!(
-                "several scripted replies fit equally well for {asked}; add a key to one of them: {}",
-                self.list(&ledger, best)
-            ),
+            )
+        } else {
+            let those = self.list(&ledger, best);
+            format!("several scripted replies fit equally well for {asked}; add a key to one of them: {those}")
         };
         ledger.record(&message);
         Err(ModelError::new(ModelErrorKind::Scripted, message))

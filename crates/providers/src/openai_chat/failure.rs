@@ -69,9 +69,10 @@ impl Endpoint {
     /// The error for a request that got no answer at all.
     pub(super) fn unreachable(&self, error: &reqwest::Error) -> ModelError {
         let limit = self.config.connect_timeout;
-        let cause = match error.is_connect() && error.is_timeout() {
-            true => format!("no connection within {limit:?} (connect_timeout)"),
-            false => root_cause(error),
+        let cause = if error.is_connect() && error.is_timeout() {
+            format!("no connection within {limit:?} (connect_timeout)")
+        } else {
+            root_cause(error)
         };
         let lasting = cause.contains("certificate");
         let message = format!("could not reach {}: {cause}", self.name);
