@@ -12,7 +12,7 @@ mod message;
 mod permission;
 mod process;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -43,6 +43,8 @@ pub struct WireClient {
     recorded: usize,
     next_id: u64,
     methods: HashMap<RequestId, String>,
+    /// The requests that have no response yet.
+    open: HashSet<RequestId>,
     responses: HashMap<RequestId, Response>,
     permissions: Permissions,
     /// Per session, the row behind the last one that a wait has looked at.
@@ -69,6 +71,7 @@ impl WireClient {
             recorded: 0,
             next_id: 0,
             methods: HashMap::new(),
+            open: HashSet::new(),
             responses: HashMap::new(),
             permissions: Permissions::default(),
             seen: HashMap::new(),
@@ -99,6 +102,7 @@ impl WireClient {
         let id = RequestId(self.next_id);
         self.next_id += 1;
         self.methods.insert(id, method.to_owned());
+        self.open.insert(id);
         let line = json!({"jsonrpc": "2.0", "id": id.0, "method": method, "params": params});
         self.write(method, line).await?;
         Ok(id)
@@ -146,7 +150,8 @@ impl WireClient {
     ///
     /// # Errors
     ///
-    /// If the agent ends, misbehaves or takes too long before such an update comes.
+    /// If the agent ends, misbehaves or takes too long before such an update comes: after
+    /// [`WireLimits::idle`] already while no request is open.
     pub async fn wait_update(
         &mut self,
         session: &str,
@@ -277,7 +282,7 @@ impl WireClient {
                     return Ok(picked);
                 }
             }
-            self.next_awaiting(awaited).await?;
+            self.next_update_awaiting(awaited).await?;
         }
     }
 }

@@ -54,6 +54,8 @@ impl WireCommand {
 pub struct WireLimits {
     /// From the start of the agent to the end of the last wait.
     pub total: Duration,
+    /// While an update is awaited and no request is open: what nobody asked for is not waited for long.
+    pub idle: Duration,
     /// From the end of its input to its exit, after which it is killed.
     pub exit: Duration,
     /// Bytes of one line that the agent writes.
@@ -68,6 +70,7 @@ impl Default for WireLimits {
     fn default() -> Self {
         Self {
             total: Duration::from_mins(1),
+            idle: Duration::from_secs(5),
             exit: Duration::from_secs(10),
             line: 16 << 20,
             transcript: 256 << 20,

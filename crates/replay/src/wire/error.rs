@@ -47,6 +47,14 @@ pub enum WireError {
         /// What was waited for.
         awaited: String,
     },
+    /// Everything asked was answered, and the update that was awaited did not come.
+    #[error("every request was answered, and no update came in {} s while waiting for {awaited}", limit.as_secs_f64())]
+    Idle {
+        /// The limit.
+        limit: Duration,
+        /// What was waited for.
+        awaited: String,
+    },
     /// The agent closed its output while something was awaited.
     #[error("the agent closed its output while waiting for {awaited}{}", said(stderr))]
     Ended {

@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::lines::LineError;
 use super::{Message, RequestId, RpcError, WireClient, WireError};
@@ -13,8 +13,30 @@ use crate::{Direction, Row};
 
 impl WireClient {
     pub(super) async fn next_awaiting(&mut self, awaited: &str) -> Result<Message, WireError> {
-        match timeout_at(self.deadline, self.stdout.next()).await {
-            Ok(Ok(Some(line))) => self.receive(&line).await,
+        let deadline = self.deadline;
+        match self.next_until(deadline, awaited).await? {
+            Some(message) => Ok(message),
+            None => Err(self.timeout(awaited)),
+        }
+    }
+
+    /// The next line, which is given less time when no request is open that could bring it.
+    pub(super) async fn next_update_awaiting(&mut self, awaited: &str) -> Result<Message, WireError> {
+        if !self.open.is_empty() {
+            return self.next_awaiting(awaited).await;
+        }
+        let limit = self.limits.idle;
+        let idle = self.deadline.min(Instant::now() + limit);
+        self.next_until(idle, awaited).await?.ok_or_else(|| WireError::Idle {
+            limit,
+            awaited: awaited.to_owned(),
+        })
+    }
+
+    /// The next line, or `None` if it has not come by then.
+    async fn next_until(&mut self, deadline: Instant, awaited: &str) -> Result<Option<Message>, WireError> {
+        match timeout_at(deadline, self.stdout.next()).await {
+            Ok(Ok(Some(line))) => self.receive(&line).await.map(Some),
             Ok(Ok(None)) => {
                 self.process.last_words().await;
                 Err(WireError::Ended {
@@ -23,7 +45,7 @@ impl WireClient {
                 })
             }
             Ok(Err(error)) => Err(self.line_error(error)),
-            Err(_) => Err(self.timeout(awaited)),
+            Err(_) => Ok(None),
         }
     }
 
@@ -66,6 +88,7 @@ impl WireClient {
             (_, Some(error)) => Err(RpcError::from_wire(error)),
             (result, None) => Ok(result.cloned().unwrap_or_default()),
         };
+        self.open.remove(&id);
         // The first response counts; a second one is for the checker to find.
         self.responses.entry(id).or_insert(answer);
         Message::Response(id)

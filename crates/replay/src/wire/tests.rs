@@ -242,6 +242,37 @@ async fn a_silent_agent_meets_the_total_limit_and_the_error_names_what_was_await
 }
 
 #[tokio::test]
+async fn an_update_is_not_awaited_long_once_everything_was_answered() {
+    let script = format!("read a; {}cat >/dev/null", say(&result(0, &json!({}))));
+    let mut client = start_limited(&script, |limits| limits.idle = Duration::from_millis(50));
+    client.request("session/prompt", json!({})).await.unwrap();
+    let error = client
+        .wait_update("a", "a card", |_| true)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "every request was answered, and no update came in 0.05 s while waiting for a card"
+    );
+}
+
+#[tokio::test]
+async fn an_update_is_awaited_while_a_request_is_open() {
+    let mut client = start_limited("cat >/dev/null", |limits| {
+        limits.idle = Duration::from_millis(1);
+        limits.total = Duration::from_millis(50);
+    });
+    client.send("session/prompt", json!({})).await.unwrap();
+    let error = client
+        .wait_update("a", "a card", |_| true)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "gave up after 0.05 s while waiting for a card");
+}
+
+#[tokio::test]
 async fn an_agent_that_reads_nothing_meets_the_total_limit() {
     let mut client = start_limited("exec sleep 60", |limits| limits.total = Duration::from_millis(50));
     let error = client
