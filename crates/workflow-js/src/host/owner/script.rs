@@ -1,5 +1,6 @@
 //! What the script says, by way of its worker.
 
+use futures::FutureExt;
 use weft_workflow::{MemberRequest, ObservationKind};
 
 use super::{Owner, Verdict};
@@ -88,8 +89,11 @@ impl Owner {
                 cancel: self.over.child_token(),
             };
             let (members, events) = (self.members.clone(), self.sender.clone());
-            self.tasks
-                .spawn(see_through(members, request, self.config.max_agent_time, events));
+            let mut member = Box::pin(see_through(members, request, self.config.max_agent_time, events));
+            // Polled here first, members that start at once start in the order of their calls.
+            if member.as_mut().now_or_never().is_none() {
+                self.tasks.spawn(member);
+            }
         }
         // Members that are through with everything leave nothing behind.
         while self.tasks.try_join_next().is_some() {}
