@@ -10,8 +10,9 @@
 //! | the agent's version | `{version}` |
 //! | system prompt and tool descriptions in logs, unless [`Facts::show_header`] | `{system}`, `{description}` |
 //!
-//! Tokens are numbered in order of first appearance, first through the transcript, then through the
-//! logs, which share the numbers.
+//! Tokens are numbered in order of first appearance as the value of a key that names an identity, first
+//! through the transcript, then through the logs, which share the numbers; they are put wherever the
+//! identity stands.
 //!
 //! Two things race by nature. The response to a request of the harness ([`HARNESS`]) comes amid what the
 //! request sets off: it is moved directly behind its request. An agent withdraws a question with
