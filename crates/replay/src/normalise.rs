@@ -3,7 +3,7 @@
 //! | What | Becomes |
 //! |---|---|
 //! | JSON-RPC ids of both sides | numbers, in order of first appearance |
-//! | generated ids of sessions (members too), runs, messages and calls; others, such as a script's own call ids, stay | `{session:1}`, `{run:1}`, `{message:1}`, `{call:1}` |
+//! | generated ids of sessions, runs, messages and calls (a script's own call ids stay) | `{session:1}`, `{run:1}`, … |
 //! | any other UUID | `{uuid:1}` |
 //! | the generated folders, in every spelling | `{cwd}`, `{home}`, … as [`Facts`] says |
 //! | times in text, and those of log lines | `{time}`, and 0 so that a log stays readable as one |

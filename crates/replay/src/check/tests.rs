@@ -304,18 +304,27 @@ fn a_card_out_of_order_is_found() {
 
 #[test]
 fn equal_call_ids_of_two_sessions_are_two_cards() {
-    let mut rows = whole_prompt([
+    let of_b = |row: Row| match row {
+        Row::Line { dir, mut line } => {
+            line["params"]["sessionId"] = json!("b");
+            Row::Line { dir, line }
+        }
+        exit @ Row::Exit { .. } => exit,
+    };
+    let [open, end] = [
         card("tool_call in_progress", json!({})),
         card("tool_call_update completed", json!({})),
+    ];
+    let rows = whole_prompt([
+        open.clone(),
+        ask(10, "session/new", &json!({})),
+        result(10, &json!({"sessionId": "b"})),
+        ask(11, "session/prompt", &json!({"sessionId": "b"})),
+        of_b(open),
+        of_b(end.clone()),
+        result(11, &json!({})),
+        end,
     ]);
-    let other: Vec<_> = rows
-        .iter()
-        .map(|row| serde_json::to_string(row).unwrap().replace("\"a\"", "\"b\""))
-        .map(|row| row.replace("\"id\":0", "\"id\":10").replace("\"id\":1}", "\"id\":11}"))
-        .map(|row| row.replace("\"id\":1,", "\"id\":11,"))
-        .map(|row| serde_json::from_str(&row).unwrap())
-        .collect();
-    rows.extend(other);
     check(&rows, &[]);
 }
 
