@@ -177,7 +177,8 @@ impl WireClient {
         .await
     }
 
-    /// Waits for the next line, whatever it is. Cancellation-safe.
+    /// Waits for the next line, whatever it is. Cancellation-safe, except that a permission question may then
+    /// stay without its answer.
     ///
     /// # Errors
     ///
