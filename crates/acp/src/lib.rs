@@ -31,4 +31,4 @@ mod wire;
 pub use extension::{ExtensionError, ExtensionMethods, ExtensionNameError};
 pub use options::{AcpOptions, AgentFactory, AgentInfo, NewSession, OpenError};
 pub use serve::{ExitReason, ExitReport, serve};
-pub use settings::{CloseGrace, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, SettingError};
+pub use settings::{CloseGrace, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, SettingError, StallTimeout};

@@ -9,7 +9,7 @@ use weft_agent::Agent;
 use weft_tools::Approver;
 use weft_types::SessionId;
 
-use crate::{CloseGrace, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes, ProgressConfig};
+use crate::{CloseGrace, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, StallTimeout};
 
 /// Everything [`serve`](crate::serve) needs beside the two streams.
 #[derive(Clone)]
@@ -22,6 +22,8 @@ pub struct AcpOptions {
     pub progress: ProgressConfig,
     /// How much may wait for a slow client before updates are merged.
     pub outbox_bytes: OutboxBytes,
+    /// How long a request may wait for a client that does not read.
+    pub stall_timeout: StallTimeout,
     /// The longest line taken from the client.
     pub line_limit: LineLimit,
     /// How many sessions may be open at a time.
@@ -40,6 +42,7 @@ impl AcpOptions {
             info,
             progress: ProgressConfig::default(),
             outbox_bytes: OutboxBytes::default(),
+            stall_timeout: StallTimeout::default(),
             line_limit: LineLimit::default(),
             max_sessions: MaxSessions::default(),
             close_grace: CloseGrace::default(),

@@ -43,7 +43,7 @@ struct Shared {
     wake: Condvar,
     /// Wakes who waits for room; notified after each batch.
     written: Notify,
-    /// Fires when a write failed.
+    /// Fires when a write failed or the client was given up.
     broken: CancellationToken,
     /// Fires when the writer has ended.
     ended: CancellationToken,
@@ -144,12 +144,17 @@ impl Outbox {
         }
     }
 
-    /// Waits until a write has failed: the client is gone.
+    /// Counts the client as gone: drops what waits and takes nothing more.
+    pub(crate) fn give_up(&self) {
+        self.shared.give_up();
+    }
+
+    /// Waits until a write has failed or the client was given up.
     pub(crate) async fn broken(&self) {
         self.shared.broken.cancelled().await;
     }
 
-    /// Whether a write has failed.
+    /// Whether a write has failed or the client was given up.
     pub(crate) fn is_broken(&self) -> bool {
         self.shared.broken.is_cancelled()
     }
@@ -173,6 +178,16 @@ impl Outbox {
 }
 
 impl Shared {
+    fn give_up(&self) {
+        let mut state = self.lock();
+        state.open = false;
+        state.queue.clear();
+        drop(state);
+        self.broken.cancel();
+        self.wake.notify_one();
+        self.written.notify_waiters();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // No step of a push leaves the queue unsound, so that a poisoned lock still guards a sound one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -69,7 +69,7 @@ pub(crate) async fn connect<T>(
     let agent = agent(bridge).connect_with(theirs, async |connection| Ok(session(Client { connection }).await));
     let connection = async {
         let feeding = async {
-            frames::feed(input, incoming, &gate, outbox).await;
+            frames::feed(input, incoming, &gate, outbox, bridge.options().stall_timeout).await;
             std::future::pending::<()>().await;
         };
         tokio::select! {

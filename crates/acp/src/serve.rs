@@ -33,7 +33,7 @@ pub enum ExitReason {
     EndOfInput,
     /// The caller asked for it.
     Shutdown,
-    /// The client no longer takes output.
+    /// The client no longer takes output: it closed its end, or has not read for too long.
     OutputClosed,
     /// It could not be served.
     Failed(String),

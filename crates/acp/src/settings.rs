@@ -47,9 +47,9 @@ impl ProgressConfig {
 
     /// Checks the interval: zero to five seconds.
     pub fn new(min_interval: Duration) -> Result<Self, SettingError> {
-        let show = |interval: &Duration| format!("{} ms", interval.as_millis());
         let range = (Duration::ZERO, Self::MAX);
-        in_range("acp.progress.min_interval", min_interval, range, show).map(|min_interval| Self { min_interval })
+        let checked = in_range("acp.progress.min_interval", min_interval, range, show_millis);
+        checked.map(|min_interval| Self { min_interval })
     }
 
     /// The interval.
@@ -70,14 +70,14 @@ impl Default for ProgressConfig {
 /// How many bytes may wait for a slow client before updates are merged: `acp.outbox_bytes`.
 ///
 /// What must not be dropped (responses, requests, final cards, text) goes beyond it if need be; at
-/// [`OutboxBytes::ceiling`] no further request of the client is taken up.
+/// [`OutboxBytes::ceiling`] no further request of the client is taken up, see [`StallTimeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutboxBytes(usize);
 
 impl OutboxBytes {
-    const RANGE: (usize, usize) = (16 << 10, 1 << 30);
+    const RANGE: (usize, usize) = (4 << 10, 1 << 30);
 
-    /// Checks the bound: 16 KiB to 1 GiB.
+    /// Checks the bound: 4 KiB to 1 GiB.
     pub fn new(bytes: usize) -> Result<Self, SettingError> {
         in_range("acp.outbox_bytes", bytes, Self::RANGE, show_bytes).map(Self)
     }
@@ -160,8 +160,7 @@ impl CloseGrace {
 
     /// Checks the grace: 100 ms to one minute.
     pub fn new(grace: Duration) -> Result<Self, SettingError> {
-        let show = |grace: &Duration| format!("{} ms", grace.as_millis());
-        in_range("acp.close_grace", grace, Self::RANGE, show).map(Self)
+        in_range("acp.close_grace", grace, Self::RANGE, show_millis).map(Self)
     }
 
     /// The grace.
@@ -175,6 +174,36 @@ impl Default for CloseGrace {
     fn default() -> Self {
         Self(Duration::from_secs(4))
     }
+}
+
+/// How long a request may wait because the client does not read what it has been sent: `acp.stall_timeout`.
+/// After it the client counts as gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StallTimeout(Duration);
+
+impl StallTimeout {
+    const RANGE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(3600));
+
+    /// Checks the time: 100 ms to one hour.
+    pub fn new(timeout: Duration) -> Result<Self, SettingError> {
+        in_range("acp.stall_timeout", timeout, Self::RANGE, show_millis).map(Self)
+    }
+
+    /// The time.
+    pub fn get(self) -> Duration {
+        self.0
+    }
+}
+
+impl Default for StallTimeout {
+    /// One minute.
+    fn default() -> Self {
+        Self(Duration::from_secs(60))
+    }
+}
+
+fn show_millis(time: &Duration) -> String {
+    format!("{} ms", time.as_millis())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that `in_range` takes")]
@@ -207,12 +236,14 @@ mod tests {
             LineLimit::new(usize::MAX).unwrap_err().to_string(),
             MaxSessions::new(0).unwrap_err().to_string(),
             CloseGrace::new(Duration::ZERO).unwrap_err().to_string(),
+            StallTimeout::new(Duration::ZERO).unwrap_err().to_string(),
         ];
         for (text, name) in texts.iter().zip([
             "acp.outbox_bytes",
             "acp.line_limit",
             "acp.max_sessions",
             "acp.close_grace",
+            "acp.stall_timeout",
         ]) {
             assert!(text.starts_with(name), "{text}");
         }

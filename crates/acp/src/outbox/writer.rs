@@ -23,13 +23,8 @@ pub(super) fn spawn(shared: Arc<Shared>, output: impl Write + Send + 'static) ->
         let ended = shared.ended.clone().drop_guard();
         if let Err(error) = write_all(&shared, output) {
             tracing::info!(%error, "writing to the client failed; the connection is over");
-            let mut state = shared.lock();
-            state.open = false;
-            state.queue.clear();
-            drop(state);
-            shared.broken.cancel();
+            shared.give_up();
         }
-        shared.written.notify_waiters();
         drop(ended);
     })?;
     Ok(())

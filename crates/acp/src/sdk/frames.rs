@@ -8,8 +8,10 @@ use futures::StreamExt as _;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::{RawJsonRpcError, RawJsonRpcId, RawJsonRpcMessage, RawJsonRpcResponse};
+use crate::StallTimeout;
 use crate::outbox::Outbox;
 use crate::transport::{Inbound, Input, Refusal};
 use crate::wire;
@@ -50,9 +52,16 @@ impl Gate {
 
 /// Hands the client's messages to the SDK, until its input ends.
 ///
-/// One message at a time, so that the queue inside the SDK stays short. Requests wait while the client does
-/// not read what it has been sent; its input ending is noticed all the same.
-pub(super) async fn feed(mut input: Input, to: UnboundedSender<TransportFrame>, gate: &Gate, outbox: &Outbox) {
+/// One message at a time, so that the queue inside the SDK stays short. A request waits while the client does
+/// not read what it has been sent. If that takes longer than `stall`, the client is given up: what it sent
+/// behind the request, the end of its input included, could not be seen.
+pub(super) async fn feed(
+    mut input: Input,
+    to: UnboundedSender<TransportFrame>,
+    gate: &Gate,
+    outbox: &Outbox,
+    stall: StallTimeout,
+) {
     while let Some(inbound) = input.next().await {
         let message = match inbound {
             Inbound::Message(message) => message,
@@ -61,11 +70,15 @@ pub(super) async fn feed(mut input: Input, to: UnboundedSender<TransportFrame>, 
                 continue;
             }
         };
-        if matches!(message, RawJsonRpcMessage::Request(_)) {
-            tokio::select! {
-                () = outbox.below_ceiling() => {}
-                () = input.ended() => {}
-            }
+        if matches!(message, RawJsonRpcMessage::Request(_))
+            && timeout(stall.get(), outbox.below_ceiling()).await.is_err()
+        {
+            tracing::warn!(
+                limit = "acp.stall_timeout",
+                "the client does not read; the connection is over"
+            );
+            outbox.give_up();
+            return;
         }
         let opening = gate.close_behind(&message);
         if to.unbounded_send(TransportFrame::Single(message)).is_err() {

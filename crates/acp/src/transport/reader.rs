@@ -1,11 +1,9 @@
 //! The thread that reads the input.
 
 use std::io::{self, BufReader, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use super::frame::{Inbound, read_frame, read_too_long};
 use super::line::{Line, next_line};
@@ -21,27 +19,12 @@ const KEPT_BUFFER_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Input {
     lines: mpsc::Receiver<Inbound>,
-    ended: Arc<Ended>,
-}
-
-#[derive(Debug, Default)]
-struct Ended {
-    flag: AtomicBool,
-    notify: Notify,
 }
 
 impl Input {
     /// The next message; `None` at the end of the input, be it clean or not.
     pub(crate) async fn next(&mut self) -> Option<Inbound> {
         self.lines.recv().await
-    }
-
-    /// Waits until the last byte has been read, whether or not the messages before it were taken.
-    pub(crate) async fn ended(&self) {
-        let notified = self.ended.notify.notified();
-        if !self.ended.flag.load(Ordering::Acquire) {
-            notified.await;
-        }
     }
 }
 
@@ -52,24 +35,12 @@ impl Input {
 /// input, and nothing else, until the client closes it or the process exits.
 pub(crate) fn spawn_reader(input: impl Read + Send + 'static, limit: LineLimit) -> io::Result<Input> {
     let (sender, lines) = mpsc::channel(WAITING_LINES);
-    let ended = Arc::new(Ended::default());
-    let at_end = AtEnd(Arc::clone(&ended));
     thread::Builder::new().name("weft-acp-reader".into()).spawn(move || {
-        let _at_end = at_end;
         if let Err(error) = read_all(input, limit.get(), &sender) {
             tracing::warn!(%error, "reading from the client failed; its input counts as ended");
         }
     })?;
-    Ok(Input { lines, ended })
-}
-
-struct AtEnd(Arc<Ended>);
-
-impl Drop for AtEnd {
-    fn drop(&mut self) {
-        self.0.flag.store(true, Ordering::Release);
-        self.0.notify.notify_waiters();
-    }
+    Ok(Input { lines })
 }
 
 fn read_all(input: impl Read, limit: usize, sender: &mpsc::Sender<Inbound>) -> io::Result<()> {
@@ -116,7 +87,6 @@ mod tests {
             found.push(ids(&inbound));
         }
         assert_eq!(found, [Some(RawJsonRpcId::Number(1)), Some(RawJsonRpcId::Number(2))]);
-        input.ended().await;
     }
 
     #[tokio::test]

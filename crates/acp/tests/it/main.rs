@@ -1,0 +1,10 @@
+//! The bridge with real agents, the scripted model and a client on real pipes.
+
+mod cancel;
+mod close;
+mod connection;
+mod end;
+mod permissions;
+mod progress;
+mod support;
+mod turns;

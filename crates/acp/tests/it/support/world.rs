@@ -1,0 +1,97 @@
+//! The agents behind a connection.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use weft_acp::{AcpOptions, AgentFactory, AgentInfo, NewSession, OpenError};
+use weft_agent::{Agent, AgentOptions, Jitter, PermissionMode};
+use weft_model::{Model, ModelTable, ScriptedModel};
+use weft_session::{MemorySink, Session};
+use weft_tools::{ToolLimits, ToolRegistry};
+use weft_types::{Origin, SessionHeader, UnixMillis};
+
+use super::TestTool;
+
+/// One script, one root of tools, and the agents that were opened on them.
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) script: ScriptedModel,
+    pub(crate) tools: ToolRegistry,
+    agents: Arc<Mutex<Vec<Agent>>>,
+    permissions: PermissionMode,
+}
+
+impl World {
+    /// Agents that answer by this script and ask before they do something risky. A reply answers any number
+    /// of times.
+    #[track_caller]
+    pub(crate) fn new(script: &str) -> Self {
+        let script = script.replace("[[reply]]", "[[reply]]\ntimes = \"any\"");
+        Self {
+            script: ScriptedModel::from_toml(&script, Path::new("no-such-folder")).expect("a good script"),
+            tools: ToolRegistry::new(ToolLimits::default()),
+            agents: Arc::default(),
+            permissions: PermissionMode::Ask,
+        }
+    }
+
+    pub(crate) fn tool(self, tool: TestTool) -> Self {
+        self.tools.register(Arc::new(tool)).expect("a good tool").keep();
+        self
+    }
+
+    /// The agents that were opened, in order.
+    pub(crate) fn agents(&self) -> Vec<Agent> {
+        self.agents.lock().expect("no test panics under it").clone()
+    }
+
+    pub(crate) fn options(&self) -> AcpOptions {
+        let info = AgentInfo {
+            name: "weft-test".into(),
+            title: Some("Test".into()),
+            version: "1.2.3".into(),
+        };
+        AcpOptions::new(Arc::new(self.clone()), info)
+    }
+}
+
+impl AgentFactory for World {
+    fn open(&self, new: NewSession) -> BoxFuture<'static, Result<Agent, OpenError>> {
+        let world = self.clone();
+        async move {
+            let header = SessionHeader {
+                version: SessionHeader::VERSION,
+                id: new.id,
+                created_at: UnixMillis(0),
+                cwd: new.cwd.to_string_lossy().into_owned(),
+                origin: Origin::User,
+                parent: None,
+                depth: 0,
+                label: None,
+                run_id: None,
+                run_seq: None,
+            };
+            if new.cwd.ends_with("refused") {
+                return Err(OpenError::Refused("not in this folder".into()));
+            }
+            let session = Session::create(header, Box::new(MemorySink), Arc::new(|| UnixMillis(0)), Vec::new());
+            let model: Arc<dyn Model> = Arc::new(world.script.clone());
+            let models = ModelTable::new(Some("test/model".into())).with("test", model);
+            let agent = Agent::spawn(AgentOptions {
+                permissions: world.permissions,
+                approver: Some(new.approver),
+                jitter: Jitter::new(|| 1.0),
+                ..AgentOptions::new(session, Arc::new(models), world.tools.layer())
+            });
+            world
+                .agents
+                .lock()
+                .expect("no test panics under it")
+                .push(agent.clone());
+            Ok(agent)
+        }
+        .boxed()
+    }
+}
