@@ -228,3 +228,6 @@ impl SessionView {
         (!state.closed).then_some(state)
     }
 }
+
+#[cfg(test)]
+mod tests;
