@@ -9,18 +9,23 @@ use super::Outcome;
 use crate::command::{capture, cargo, program, run};
 use crate::workspace::Workspace;
 
-/// A program of cargo's registry.
+/// A program of cargo's registry that extends cargo by a command.
 struct Tool {
     name: &'static str,
+    /// The command, which cargo would give as the first argument. We run under cargo, and the programs
+    /// see that.
+    command: &'static str,
     version: &'static str,
 }
 
 const MACHETE: Tool = Tool {
     name: "cargo-machete",
+    command: "machete",
     version: "0.9.2",
 };
 const DENY: Tool = Tool {
     name: "cargo-deny",
+    command: "deny",
     version: "0.20.2",
 };
 
@@ -41,7 +46,10 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Outcome> {
             Ok(path) => path,
             Err(reason) => return Ok(Outcome::Skipped(reason)),
         };
-        run(program(path).current_dir(&workspace.root).args(arguments))?;
+        run(program(path)
+            .arg(tool.command)
+            .args(arguments)
+            .current_dir(&workspace.root))?;
     }
     Ok(Outcome::Passed)
 }
@@ -71,7 +79,7 @@ impl Tool {
     }
 
     fn is_version_of(&self, path: &Path) -> bool {
-        let version = capture(program(path).arg("--version"));
+        let version = capture(program(path).args([self.command, "--version"]));
         version.is_ok_and(|text| text.split_whitespace().any(|word| word == self.version))
     }
 
