@@ -87,8 +87,8 @@ pub struct EngineConfig {
     pub max_cpu: Duration,
     /// How long a run may take; zero for no limit, else up to 30 days.
     pub max_run_time: Duration,
-    /// How long a member may take, after which it counts as failed and the run goes on; zero for no limit, else up
-    /// to 30 days.
+    /// How long a member may take to start, and then to answer, after which it counts as failed and the run goes on;
+    /// zero for no limit, else up to 30 days.
     pub max_agent_time: Duration,
     /// How long a cancelled script may take to notice before its worker is killed. 0 to 1 min.
     pub cancel_grace: Duration,

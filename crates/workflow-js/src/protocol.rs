@@ -72,9 +72,15 @@ pub(crate) struct Load {
 /// What the script is run with.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Go {
-    /// The `args`, if there are any.
-    pub(crate) args: Option<Box<RawValue>>,
+    pub(crate) args: Args,
     pub(crate) max_total_agents: u64,
+}
+
+/// The `args`. No option, since one cannot tell an absent value from `null`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Args {
+    Absent,
+    Json(Box<RawValue>),
 }
 
 /// How a call of `agent()` came out.
@@ -133,7 +139,7 @@ pub(crate) struct Call {
     pub(crate) label: String,
     pub(crate) phase: Option<String>,
     pub(crate) prompt: String,
-    pub(crate) schema: Option<serde_json::Value>,
+    pub(crate) schema: Option<Box<RawValue>>,
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
 }

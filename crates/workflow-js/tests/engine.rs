@@ -1,6 +1,15 @@
 //! The engine with real worker processes.
 
 mod engine {
+    mod cancel;
+    mod death;
     mod harness;
+    mod hooks;
+    mod hostile;
+    mod lifecycle;
+    mod limits;
     mod members;
+    mod start;
+    mod strays;
+    mod values;
 }

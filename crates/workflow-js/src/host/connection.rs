@@ -16,9 +16,9 @@ use crate::EngineConfig;
 use crate::frames::{Decoder, FrameError, encode};
 use crate::protocol::{FromWorker, ToWorker};
 
-/// Messages that have been read and not yet been dealt with. Further ones wait in the pipe, which makes the worker
-/// wait.
-const INCOMING: usize = 64;
+/// Messages that have been read and not yet been dealt with, each as large as a frame may be. Further ones wait in the
+/// pipe, which makes the worker wait.
+const INCOMING: usize = 4;
 /// How much is kept of what a worker says on stderr.
 const SAID_BYTES: usize = 4096;
 /// How long a worker is waited for that has closed its output, before it is killed, and then again.

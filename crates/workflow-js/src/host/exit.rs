@@ -4,6 +4,8 @@ use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use rustix::process::Signal;
+
 use crate::EngineConfig;
 use crate::protocol::EXIT_STUCK;
 use crate::text::cut_bytes;
@@ -15,8 +17,10 @@ pub(super) enum Exit {
     Signal(i32),
 }
 
-const SIGABRT: i32 = 6;
-const SIGXCPU: i32 = 24;
+const SIGKILL: i32 = Signal::KILL.as_raw();
+const SIGSEGV: i32 = Signal::SEGV.as_raw();
+const SIGABRT: i32 = Signal::ABORT.as_raw();
+const SIGXCPU: i32 = Signal::XCPU.as_raw();
 
 impl Exit {
     pub(super) fn of(status: ExitStatus) -> Self {
@@ -60,24 +64,21 @@ impl fmt::Display for Exit {
             Self::Signal(signal) => *signal,
         };
         let name = match signal {
-            4 => " SIGILL",
-            SIGABRT => " SIGABRT",
-            7 => " SIGBUS",
-            8 => " SIGFPE",
-            9 => " SIGKILL",
-            11 => " SIGSEGV",
-            15 => " SIGTERM",
-            SIGXCPU => " SIGXCPU",
-            _ => "",
+            SIGABRT => "SIGABRT",
+            SIGKILL => "SIGKILL",
+            SIGSEGV => "SIGSEGV",
+            SIGXCPU => "SIGXCPU",
+            _ => return write!(f, "signal {signal}"),
         };
-        write!(f, "signal {signal}{name}")
+        write!(f, "signal {signal} {name}")
     }
 }
 
-/// The last line that says anything.
+/// The last line that says anything; what Rust says on how to get a backtrace does not.
 pub(super) fn last_line(said: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(said);
-    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    let says = |line: &&str| !line.trim().is_empty() && !line.starts_with("note: run with");
+    let line = text.lines().rev().find(says)?;
     Some(cut_bytes(line.trim(), 500))
 }
 
@@ -104,7 +105,7 @@ mod tests {
         );
         explains(
             Exit::Signal(6),
-            "memory allocation of 99 bytes failed\n",
+            "memory allocation of 99 bytes failed\nnote: run with `RUST_BACKTRACE=1`\n",
             "the worker process ran out of memory: it is limited to 1073741824 bytes (max_address_space_bytes)",
         );
     }

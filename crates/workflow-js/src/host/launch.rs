@@ -142,7 +142,11 @@ impl Launched {
     fn hand_over(&mut self, setup: Setup, load: Load) -> Result<Option<Rejection>, LaunchError> {
         let deadline = Instant::now() + PATIENCE;
         for message in [ToWorker::Setup(setup), ToWorker::Load(load)] {
-            write_all(&self.stdin, &encode(&message, usize::MAX)?, deadline)?;
+            // One that does not read may have answered all the same.
+            match write_all(&self.stdin, &encode(&message, usize::MAX)?, deadline) {
+                Err(LaunchError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => break,
+                other => other?,
+            }
         }
         let mut chunk = [0; 4096];
         loop {

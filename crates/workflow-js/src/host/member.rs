@@ -58,7 +58,7 @@ pub(super) type Events = mpsc::UnboundedSender<MemberEvent>;
 pub(super) async fn see_through(members: Arc<dyn Members>, request: MemberRequest, limit: Duration, events: Events) {
     let (seq, cancel) = (request.seq, request.cancel.clone());
     let tell = |kind| drop(events.send(MemberEvent { seq, kind }));
-    let member = match start(members, request, &cancel).await {
+    let member = match start(members, request, limit, &cancel).await {
         Ok(Some(member)) => member,
         Ok(None) => return tell(MemberEventKind::Lost(None)),
         Err(error) => return tell(MemberEventKind::Lost(Some(error))),
@@ -73,7 +73,12 @@ pub(super) async fn see_through(members: Arc<dyn Members>, request: MemberReques
 
 type Started = Result<Option<Arc<dyn Member>>, String>;
 
-async fn start(members: Arc<dyn Members>, request: MemberRequest, cancel: &CancellationToken) -> Started {
+async fn start(
+    members: Arc<dyn Members>,
+    request: MemberRequest,
+    limit: Duration,
+    cancel: &CancellationToken,
+) -> Started {
     let provider = request.provider.clone().unwrap_or_default();
     let start = contained(async move {
         if !members.has_provider(&provider) {
@@ -84,6 +89,7 @@ async fn start(members: Arc<dyn Members>, request: MemberRequest, cancel: &Cance
     tokio::select! {
         biased;
         () = cancel.cancelled() => Ok(None),
+        () = sleep(limit), if !limit.is_zero() => Err(format!("it took longer than {limit:?} to start (max_agent_time)")),
         started = start => match started {
             Ok(Ok(member)) => Ok(Some(member)),
             Ok(Err(error)) => Err(error.to_string()),

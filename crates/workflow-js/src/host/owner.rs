@@ -22,7 +22,7 @@ use super::member::{Events, Judgement, MemberEvent, MemberEventKind, judge};
 use super::prepare::Terms;
 use super::run::Shared;
 use crate::EngineConfig;
-use crate::protocol::{Finished, FromWorker, Go, Outcome, Reply, ToWorker};
+use crate::protocol::{Args, Finished, FromWorker, Go, Outcome, Reply, ToWorker};
 use crate::text::name_list;
 
 mod script;
@@ -120,7 +120,7 @@ impl Owner {
             self.shared.claim.cancel("it was cancelled before it began");
         }
         let go = ToWorker::Go(Go {
-            args: self.terms.args.take(),
+            args: std::mem::replace(&mut self.terms.args, Args::Absent),
             max_total_agents: self.terms.max_total_agents,
         });
         let began = Instant::now();
@@ -295,7 +295,7 @@ impl Owner {
                         RunResult::completed(value, accepted)
                     }
                     Outcome::Failed(error) => RunResult::failed(error, accepted),
-                    Outcome::Cancelled => RunResult::failed("the worker process stopped without being told", accepted),
+                    Outcome::Cancelled => RunResult::failed("the script was stopped", accepted),
                 };
                 self.notes.extend(finished.notes);
                 result

@@ -1,9 +1,10 @@
 //! What is wrong with a request, found before anything is started.
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use weft_workflow::{MetaError, StartError, StartErrorCode, StartRequest, WorkflowMeta};
 
 use crate::EngineConfig;
+use crate::protocol::Args;
 use crate::script::{Split, split};
 
 /// A script that is ready to be parsed.
@@ -21,7 +22,7 @@ pub(super) struct Terms {
     /// The provider of members that name none.
     pub(super) provider: String,
     pub(super) max_total_agents: u64,
-    pub(super) args: Option<Box<RawValue>>,
+    pub(super) args: Args,
 }
 
 /// Reads the metadata and the script's size.
@@ -87,17 +88,23 @@ pub(super) fn check_terms(config: &EngineConfig, request: &StartRequest) -> Resu
             "max_total_agents is {max_total_agents}, expected 1 to {ceiling}"
         )));
     }
-    let args = request.args.as_ref().map(to_raw_value).transpose();
-    let args = args.map_err(|error| invalid(format!("args cannot be written as JSON: {error}")))?;
-    let (found, limit) = (args.as_ref().map_or(0, |args| args.get().len()), config.max_args_bytes);
-    if found > limit {
-        return Err(invalid(format!(
-            "args have {found} bytes of JSON, more than the limit of {limit} (max_args_bytes)"
-        )));
-    }
     Ok(Terms {
         provider: provider.clone(),
         max_total_agents,
-        args,
+        args: read_args(config, request).map_err(invalid)?,
     })
+}
+
+fn read_args(config: &EngineConfig, request: &StartRequest) -> Result<Args, String> {
+    let Some(args) = &request.args else {
+        return Ok(Args::Absent);
+    };
+    let args = to_raw_value(args).map_err(|error| format!("args cannot be written as JSON: {error}"))?;
+    let (found, limit) = (args.get().len(), config.max_args_bytes);
+    if found > limit {
+        return Err(format!(
+            "args have {found} bytes of JSON, more than the limit of {limit} (max_args_bytes)"
+        ));
+    }
+    Ok(Args::Json(args))
 }

@@ -2,6 +2,7 @@
 
 use rquickjs::{Error, String as JsString, Value};
 use serde_json::Map;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::calls::Failure;
 use super::kind::kind_of;
@@ -34,13 +35,13 @@ impl From<Failure> for Refusal {
 }
 
 /// The options of a call.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 struct Options {
     label: Option<String>,
     phase: Option<String>,
     provider: Option<String>,
     model: Option<String>,
-    schema: Option<serde_json::Value>,
+    schema: Option<Box<RawValue>>,
 }
 
 /// Tests the arguments, in this order: cancelled, prompt, options, cap. Only then the call gets its number.
@@ -136,7 +137,7 @@ fn parse_options(fields: Map<String, serde_json::Value>) -> Result<Options, Fail
             "phase" => options.phase = Some(text_option(&name, value)?),
             "provider" => options.provider = Some(text_option(&name, value)?),
             "model" => options.model = Some(text_option(&name, value)?),
-            "schema" => options.schema = Some(check_schema(value)?),
+            "schema" => options.schema = Some(check_schema(&value)?),
             name => return Err(Failure::new("UNSUPPORTED_OPTION", unsupported(name))),
         }
     }
@@ -163,7 +164,7 @@ fn text_option(name: &str, value: serde_json::Value) -> Result<String, Failure> 
     }
 }
 
-fn check_schema(schema: serde_json::Value) -> Result<serde_json::Value, Failure> {
+fn check_schema(schema: &serde_json::Value) -> Result<Box<RawValue>, Failure> {
     let refused = |why: &str| {
         let message = format!("the schema of agent() cannot be used: {}", cut_bytes(why, 500));
         Failure::new("UNSUPPORTED_SCHEMA", message)
@@ -174,10 +175,11 @@ fn check_schema(schema: serde_json::Value) -> Result<serde_json::Value, Failure>
             r#"its root must be an object with type: "object", found {found}"#
         )));
     }
-    match jsonschema::validator_for(&schema) {
-        Ok(_) => Ok(schema),
-        Err(error) => Err(refused(&error.to_string())),
+    // Whatever else in the build may have taught the library to fetch, schemas of a script are whole.
+    if let Err(error) = jsonschema::options().offline().build(schema) {
+        return Err(refused(&format!("{error}, at {:?}", error.instance_path().as_str())));
     }
+    to_raw_value(schema).map_err(|error| refused(&error.to_string()))
 }
 
 fn invalid(message: String) -> Refusal {
@@ -206,14 +208,16 @@ mod tests {
     fn known_options_are_taken() {
         let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });
         let options = parse(json!({ "label": "", "phase": "p", "provider": "x", "model": "m", "schema": schema }));
-        let expected = Options {
-            label: Some(String::new()),
-            phase: Some("p".into()),
-            provider: Some("x".into()),
-            model: Some("m".into()),
-            schema: Some(schema),
-        };
-        assert_eq!(options, Ok(expected));
+        let options = options.expect("all of them are known");
+        let texts = [&options.label, &options.phase, &options.provider, &options.model];
+        assert_eq!(
+            texts.map(|text| text.as_deref()),
+            [Some(""), Some("p"), Some("x"), Some("m")]
+        );
+        assert_eq!(
+            options.schema.map(|schema| schema.get().to_owned()),
+            Some(schema.to_string())
+        );
     }
 
     #[test]

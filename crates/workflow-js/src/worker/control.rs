@@ -19,7 +19,7 @@ const NEVER: u64 = u64::MAX;
 /// What a script may still use once it was cancelled, to catch the error and clean up.
 const AFTER_CANCEL: Duration = Duration::from_millis(100);
 /// By how much a slice may be late before the watchdog ends the process.
-const TOLERANCE: Duration = Duration::from_millis(500);
+const TOLERANCE: Duration = Duration::from_millis(250);
 
 /// Shared by the thread that runs script, the one that reads stdin, and the watchdog.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Sets an engine up, runs one script in it and tells the parent how that went.
 
 use std::cell::{OnceCell, RefCell};
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -19,7 +20,7 @@ use super::output::Output;
 use super::rejections::Rejections;
 use super::session::Session;
 use crate::frames::FrameError;
-use crate::protocol::{FromWorker, Go, Load, Setup, ToWorker};
+use crate::protocol::{Args, FromWorker, Go, Load, Setup, ToWorker};
 
 /// Everything of the language but clocks other than `Date`.
 type Intrinsics = (
@@ -59,13 +60,15 @@ pub(super) fn run(setup: &Setup, control: &Arc<Control>, inbox: &Receiver<ToWork
         return Err(EngineError::NoScript);
     };
     let output = Rc::new(RefCell::new(Output::new(setup)));
-    let runtime = Runtime::new().map_err(broken)?;
+    let memory_before = memory_peak();
+    // Never torn down: that takes time, and asserts what a script that ran out of memory may have broken.
+    let runtime = ManuallyDrop::new(Runtime::new().map_err(broken)?);
     runtime.set_memory_limit(setup.max_heap_bytes);
     runtime.set_max_stack_size(setup.max_stack_bytes);
     let clock = Arc::clone(control);
     runtime.set_interrupt_handler(Some(Box::new(move || clock.must_stop())));
     let rejections = Rejections::watch(&runtime);
-    let context = Context::custom::<Intrinsics>(&runtime).map_err(broken)?;
+    let context = ManuallyDrop::new(Context::custom::<Intrinsics>(&runtime).map_err(broken)?);
     let report = context.with(|ctx| {
         let worker = Worker {
             ctx,
@@ -77,11 +80,19 @@ pub(super) fn run(setup: &Setup, control: &Arc<Control>, inbox: &Receiver<ToWork
         worker.run(script, &rejections)
     })?;
     if let Some(report) = report {
-        let heap_used = usize::try_from(runtime.memory_usage().malloc_size).unwrap_or(0);
+        let heap_used = memory_peak().saturating_sub(memory_before);
         let finished = report.into_finished(heap_used, setup);
         output.borrow_mut().send(&FromWorker::Finished(finished))?;
     }
     Ok(())
+}
+
+/// The most memory that the process has ever used, in bytes; 0 where that cannot be told.
+fn memory_peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+    kib.unwrap_or(0) * 1024
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
@@ -134,8 +145,8 @@ impl<'js> Worker<'_, 'js> {
 
     fn set_args(&self, go: &Go) -> rquickjs::Result<()> {
         let args = match &go.args {
-            Some(json) => self.ctx.json_parse(json.get())?,
-            None => Value::new_undefined(self.ctx.clone()),
+            Args::Json(json) => self.ctx.json_parse(json.get())?,
+            Args::Absent => Value::new_undefined(self.ctx.clone()),
         };
         self.ctx.globals().set("args", args)
     }

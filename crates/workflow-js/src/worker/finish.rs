@@ -21,10 +21,11 @@ const MAX_ERROR_BYTES: usize = 16 * 1024;
 const MAX_REST_CHARS: usize = 4_000;
 const MAX_UNSENT: usize = 8;
 
-/// How the script ended, before the heap was looked at.
+/// How the script ended, before its use of memory was looked at. An engine that is out of memory has none for an error
+/// either, and throws `null`, or leaves a promise pending.
 pub(super) struct Report {
     finished: Finished,
-    /// Whether a full heap would explain the outcome better.
+    /// Whether a full heap would explain the outcome.
     odd: bool,
 }
 
@@ -33,8 +34,7 @@ impl Report {
     pub(super) fn into_finished(mut self, heap_used: usize, setup: &Setup) -> Finished {
         let limit = setup.max_heap_bytes;
         if let (true, Outcome::Failed(error)) = (self.odd && heap_used > limit / 4 * 3, &mut self.finished.outcome) {
-            let all = format!("{}; the heap is full: {}", error, heap_limit(limit));
-            *error = all;
+            *error = format!("{}, as a rule ({error})", heap_limit(limit));
         }
         self.finished
     }

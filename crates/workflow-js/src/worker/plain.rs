@@ -194,18 +194,18 @@ impl<'js> Walk<'_, 'js> {
     }
 
     fn array(&mut self, array: &Array<'js>) -> Result<(), Halt> {
+        // The binding's own length of an array is not made for those of more than 2^31 items.
+        let length: f64 = array.as_object().get("length")?;
         let keys = array.as_object().own_keys::<Atom<'js>>(Filter::default()).len();
-        if keys != array.len() {
-            let what = if keys < array.len() {
-                "holes"
-            } else {
-                "extra properties"
-            };
+        #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2^32 keys")]
+        let excess = keys as f64 - length;
+        if excess != 0.0 {
+            let what = if excess < 0.0 { "holes" } else { "extra properties" };
             self.refuse(&format!("is an array with {what}"));
             return Ok(());
         }
         let open = self.writer.open('[');
-        for index in 0..array.len() {
+        for index in 0..keys {
             if self.is_measured() {
                 break;
             }

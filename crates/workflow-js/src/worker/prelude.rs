@@ -1,16 +1,31 @@
 //! The part of the hooks that is JavaScript, and what the worker needs of the script's realm.
 
 use rquickjs::context::EvalOptions;
-use rquickjs::{Array, Ctx, Error, Function, Object, Result, String as JsString, Value};
+use rquickjs::{Ctx, Error, Function, Object, Result, String as JsString, Value};
 
 const SOURCE: &str = include_str!("prelude.js");
+
+/// The classes whose instances are plain JSON.
+const PLAIN: [(&str, &str); 2] = [("Object", "an object"), ("Array", "an array")];
+/// Other classes of the language, and what an instance is called.
+const EXOTIC: [(&str, &str); 9] = [
+    ("Date", "a Date"),
+    ("Map", "a Map"),
+    ("Set", "a Set"),
+    ("WeakMap", "a WeakMap"),
+    ("WeakSet", "a WeakSet"),
+    ("RegExp", "a regular expression"),
+    ("ArrayBuffer", "an ArrayBuffer"),
+    ("DataView", "a DataView"),
+    ("Iterator", "an iterator"),
+];
 
 /// Everything that a worker later uses of the script's realm, captured before the script runs.
 pub(super) struct Prelude<'js> {
     fail: Function<'js>,
     site: Function<'js>,
     well_formed: Function<'js>,
-    plain: Vec<Object<'js>>,
+    plain: Vec<(&'static str, Object<'js>)>,
     exotic: Vec<(&'static str, Object<'js>)>,
 }
 
@@ -21,19 +36,19 @@ impl<'js> Prelude<'js> {
         options.filename = Some("weft:hooks".to_owned());
         let install: Function<'js> = ctx.eval_with_options(SOURCE, options)?;
         let parts: Object<'js> = install.call((host,))?;
-        let exotic: Array<'js> = parts.get("exotic")?;
-        let exotic = exotic.iter::<Array<'js>>().map(|pair| {
-            let pair = pair?;
-            let name: String = pair.get(0)?;
-            // One prelude per process.
-            Ok((&*name.leak(), pair.get(1)?))
-        });
+        let prototype = |(class, kind)| {
+            let class: Object<'js> = ctx.globals().get(class)?;
+            Ok((kind, class.get("prototype")?))
+        };
+        let mut exotic: Vec<_> = EXOTIC.into_iter().map(prototype).collect::<Result<_>>()?;
+        let (_, bytes): (_, Object<'js>) = prototype(("Uint8Array", ""))?;
+        exotic.extend(bytes.get_prototype().map(|all| ("a typed array", all)));
         Ok(Self {
             fail: parts.get("fail")?,
             site: parts.get("site")?,
             well_formed: parts.get("wellFormed")?,
-            plain: parts.get::<_, Array<'js>>("plain")?.iter().collect::<Result<_>>()?,
-            exotic: exotic.collect::<Result<_>>()?,
+            plain: PLAIN.into_iter().map(prototype).collect::<Result<_>>()?,
+            exotic,
         })
     }
 
@@ -63,7 +78,7 @@ impl<'js> Prelude<'js> {
 
     /// Whether this is the prototype of ordinary objects or arrays.
     pub(super) fn is_plain(&self, prototype: &Object<'js>) -> bool {
-        self.plain.contains(prototype)
+        self.plain.iter().any(|(_, known)| known == prototype)
     }
 
     /// The name for instances of this prototype of a built-in class.

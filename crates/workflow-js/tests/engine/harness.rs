@@ -170,3 +170,37 @@ pub(super) fn error_of(result: &RunResult) -> &str {
         .as_deref()
         .unwrap_or_else(|| panic!("it completed: {:?}", result.value))
 }
+
+/// Tells when a worker is dead: it holds the other end of a pipe open.
+pub(super) struct Lifeline {
+    folder: tempfile::TempDir,
+}
+
+impl Lifeline {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let path = folder.path().join("lifeline");
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a pipe can be made");
+        Self { folder }
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("lifeline")
+    }
+
+    /// The test worker, holding the pipe open.
+    pub(super) fn worker(&self) -> WorkerCommand {
+        let mut worker = shell_worker("exec 9>\"$0\"; exec \"$1\"");
+        worker.args.push(self.path().into());
+        worker.args.push(env!("CARGO_BIN_EXE_weft-worker-test").into());
+        worker
+    }
+
+    /// Resolves when the worker is dead. To be called before the worker starts, since it waits for a reader.
+    pub(super) fn dead(&self) -> impl Future<Output = ()> + use<> {
+        let path = self.path();
+        let read = tokio::task::spawn_blocking(move || std::fs::read(path).expect("the pipe can be read"));
+        async move { drop(read.await.expect("no panic")) }
+    }
+}

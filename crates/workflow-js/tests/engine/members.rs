@@ -34,7 +34,7 @@ pub(super) struct FakeMembers {
 struct Shared {
     counts: watch::Sender<Counts>,
     gates: Mutex<HashMap<String, CancellationToken>>,
-    requests: Mutex<Vec<MemberRequest>>,
+    requests: watch::Sender<Vec<MemberRequest>>,
 }
 
 impl FakeMembers {
@@ -43,7 +43,7 @@ impl FakeMembers {
             shared: Arc::new(Shared {
                 counts: watch::Sender::new(Counts::default()),
                 gates: Mutex::default(),
-                requests: Mutex::default(),
+                requests: watch::Sender::new(Vec::new()),
             }),
         }
     }
@@ -64,7 +64,14 @@ impl FakeMembers {
     }
 
     pub(super) fn requests(&self) -> Vec<MemberRequest> {
-        lock(&self.shared.requests).clone()
+        self.shared.requests.borrow().clone()
+    }
+
+    /// Waits until so many starts were asked for.
+    pub(super) async fn requested(&self, count: usize) {
+        let mut requests = self.shared.requests.subscribe();
+        let reached = requests.wait_for(|requests| requests.len() >= count).await;
+        drop(reached.expect("the members own the sender"));
     }
 }
 
@@ -92,7 +99,9 @@ impl Members for FakeMembers {
     }
 
     fn start(&self, request: MemberRequest) -> BoxFuture<'static, Result<Arc<dyn Member>, MemberError>> {
-        lock(&self.shared.requests).push(request.clone());
+        self.shared
+            .requests
+            .send_modify(|requests| requests.push(request.clone()));
         let words: Vec<String> = request.prompt.split_whitespace().map(str::to_owned).collect();
         let has = |word: &str| words.iter().any(|found| found == word);
         assert!(!has("start-panics-at-once"), "a start panics on purpose");

@@ -1,13 +1,22 @@
 //! What the script says, by way of its worker.
+//!
+//! A worker keeps all rules and limits by itself. One that has been broken into may not, so that they are kept here
+//! once more.
 
-use futures::FutureExt;
 use weft_workflow::{MemberRequest, ObservationKind};
 
 use super::{Owner, Verdict};
+use crate::EngineConfig;
 use crate::host::connection::Connection;
 use crate::host::member::see_through;
-use crate::protocol::{Call, Finished, FromWorker, Reply, ToWorker};
+use crate::protocol::{Call, Finished, FromWorker, Outcome, Reply, ToWorker};
 use crate::text::{cut_bytes, cut_chars, cut_label};
+
+const MAX_ERROR_BYTES: usize = 16 * 1024;
+const MAX_NOTES: usize = 32;
+const MAX_NOTE_BYTES: usize = 1024;
+/// What a value that was cut may be longer than its limit, since its brackets are closed.
+const CLOSING_BYTES: usize = 256;
 
 impl Owner {
     /// Deals with a message of the worker; a verdict is its last.
@@ -26,7 +35,7 @@ impl Owner {
             }
             FromWorker::Call(call) => {
                 if let Err(problem) = self.check_call(&call) {
-                    return Some(self.fail(format!("the worker process broke the protocol: {problem}")));
+                    return Some(self.fail(broken(&problem)));
                 }
                 self.last_seq = call.seq;
                 self.board.push(Call {
@@ -38,7 +47,7 @@ impl Owner {
             }
             FromWorker::Finished(finished) => return Some(self.on_finished(finished)),
             FromWorker::Loaded | FromWorker::Rejected(_) => {
-                return Some(self.fail("the worker process broke the protocol: it loaded its script twice".into()));
+                return Some(self.fail(broken("it loaded its script twice")));
             }
         }
         None
@@ -51,22 +60,29 @@ impl Owner {
         }
     }
 
-    /// A worker keeps these rules by itself; one that has been broken into may not.
     fn check_call(&self, call: &Call) -> Result<(), String> {
-        let Call { seq, .. } = call;
-        if *seq <= self.last_seq || *seq > self.terms.max_total_agents {
-            return Err(format!("a call has the number {seq}, after {}", self.last_seq));
+        let (seq, last, in_flight) = (call.seq, self.last_seq, self.config.max_calls_in_flight);
+        if seq <= last || seq > self.terms.max_total_agents {
+            return Err(format!("a call has the number {seq}, after {last}"));
         }
-        if self.board.len() >= self.config.max_calls_in_flight {
-            return Err(format!(
-                "more than {} calls are in flight",
-                self.config.max_calls_in_flight
-            ));
+        if self.board.len() >= in_flight {
+            return Err(format!("more than {in_flight} calls are in flight"));
         }
-        Ok(())
+        check_sizes(call, &self.config)
     }
 
-    fn on_finished(&self, finished: Finished) -> Verdict {
+    fn on_finished(&self, mut finished: Finished) -> Verdict {
+        let limit = self.config.max_result_bytes + CLOSING_BYTES;
+        match &mut finished.outcome {
+            Outcome::Returned(value) if value.get().len() > limit => {
+                return self.fail(broken("the value of its script is larger than allowed"));
+            }
+            Outcome::Cancelled => return self.fail(broken("it stopped without being told")),
+            Outcome::Failed(error) => *error = cut_bytes(error, MAX_ERROR_BYTES),
+            Outcome::Returned(_) => {}
+        }
+        cut_list(&mut finished.unsent, cut_label);
+        cut_list(&mut finished.notes, |note| cut_bytes(note, MAX_NOTE_BYTES));
         match self.shared.claim.settle() {
             Ok(()) => Verdict::Finished(finished),
             Err(reason) => Verdict::Cancelled(reason),
@@ -83,17 +99,15 @@ impl Owner {
                 seq: call.seq,
                 label: call.label,
                 prompt: call.prompt,
-                schema: call.schema,
+                // It was parsed before.
+                schema: call.schema.and_then(|schema| serde_json::from_str(schema.get()).ok()),
                 provider: call.provider.or_else(|| Some(self.terms.provider.clone())),
                 model: call.model,
                 cancel: self.over.child_token(),
             };
             let (members, events) = (self.members.clone(), self.sender.clone());
-            let mut member = Box::pin(see_through(members, request, self.config.max_agent_time, events));
-            // Polled here first, members that start at once start in the order of their calls.
-            if member.as_mut().now_or_never().is_none() {
-                self.tasks.spawn(member);
-            }
+            self.tasks
+                .spawn(see_through(members, request, self.config.max_agent_time, events));
         }
         // Members that are through with everything leave nothing behind.
         while self.tasks.try_join_next().is_some() {}
@@ -110,4 +124,28 @@ impl Owner {
             drop(worker.send(&ToWorker::Reply { seq, reply }));
         }
     }
+}
+
+fn check_sizes(call: &Call, config: &EngineConfig) -> Result<(), String> {
+    let schema = call.schema.as_ref().map_or("{}", |schema| schema.get());
+    let names = [&call.provider, &call.model];
+    let names: usize = names.iter().filter_map(|name| name.as_ref().map(String::len)).sum();
+    if call.prompt.len() > config.max_prompt_bytes || names + schema.len() > config.max_options_bytes {
+        return Err("a call is larger than allowed".into());
+    }
+    match serde_json::from_str::<serde_json::Value>(schema) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("the schema of a call cannot be read: {error}")),
+    }
+}
+
+fn cut_list(texts: &mut Vec<String>, cut: impl Fn(&str) -> String) {
+    texts.truncate(MAX_NOTES);
+    for text in texts {
+        *text = cut(text);
+    }
+}
+
+fn broken(problem: &str) -> String {
+    format!("the worker process broke the protocol: {problem}")
 }
