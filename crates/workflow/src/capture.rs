@@ -1,6 +1,8 @@
 //! Picking one run out of everything an engine tells, before its id is known.
 
-use std::collections::{HashMap, VecDeque};
+mod backlog;
+
+use std::collections::HashMap;
 use std::fmt;
 use std::mem;
 use std::ops::ControlFlow;
@@ -10,9 +12,8 @@ use tokio::sync::watch;
 use weft_observe::Subscription;
 use weft_types::{MemberOutcome, RunId, SessionId};
 
-use crate::{
-    DisplayLimits, ObservationKind, RunInfo, Snapshot, WorkflowObservation, WorkflowObservers, cut_for_display,
-};
+use self::backlog::Backlog;
+use crate::{DisplayLimits, ObservationKind, RunInfo, Snapshot, WorkflowObservation, WorkflowObservers};
 
 /// What a capture hands to its sink.
 #[derive(Debug)]
@@ -92,16 +93,6 @@ struct Follow {
     backlog: Backlog,
 }
 
-/// What came up while a thread delivers, with texts cut already.
-///
-/// A script may narrate faster than a sink takes it; then only the newest phase and log line are kept, so that the
-/// backlog is bounded by the members.
-struct Backlog {
-    queue: VecDeque<ObservationKind>,
-    /// The length at which superseded narration is thrown out.
-    limit: usize,
-}
-
 impl Capture {
     /// Begins to listen. Nothing is handed to the sink before [`Capture::select`].
     pub fn install(
@@ -132,7 +123,7 @@ impl Capture {
             *state = State::Following(Box::new(Follow {
                 run: info.id.clone(),
                 idle: None,
-                backlog: Backlog::new(),
+                backlog: Backlog::default(),
             }));
             self.shared.delivering.send_replace(true);
             candidate.unwrap_or_else(|| Candidate::new(info, self.shared.limits))
@@ -236,7 +227,7 @@ impl Shared {
                 State::Following(follow) if follow.run != observation.run.id => return,
                 State::Following(follow) => {
                     let Some(snapshot) = follow.idle.take() else {
-                        return follow.backlog.push(compact(&observation.kind, self.limits));
+                        return follow.backlog.push(&observation.kind, self.limits);
                     };
                     self.delivering.send_replace(true);
                     snapshot
@@ -255,44 +246,6 @@ impl Shared {
         let subscription = lock(&self.subscription).take();
         // Both drops run code of others' making, so they run without a lock.
         drop((state, subscription));
-    }
-}
-
-impl Backlog {
-    const LIMIT: usize = 1_024;
-
-    fn new() -> Self {
-        Self {
-            queue: VecDeque::new(),
-            limit: Self::LIMIT,
-        }
-    }
-
-    fn push(&mut self, kind: ObservationKind) {
-        self.queue.push_back(kind);
-        if self.queue.len() >= self.limit {
-            self.drop_superseded();
-            self.limit = Self::LIMIT.max(2 * self.queue.len());
-        }
-    }
-
-    fn drop_superseded(&mut self) {
-        let newest = |phase: bool| self.queue.iter().rposition(|kind| is_narration(kind, phase));
-        let (phase, log) = (newest(true), newest(false));
-        let mut index = 0;
-        self.queue.retain(|kind| {
-            let here = Some(index);
-            index += 1;
-            !(is_narration(kind, true) && here != phase || is_narration(kind, false) && here != log)
-        });
-    }
-}
-
-fn is_narration(kind: &ObservationKind, phase: bool) -> bool {
-    match kind {
-        ObservationKind::Phase { .. } => phase,
-        ObservationKind::Log { .. } => !phase,
-        _ => false,
     }
 }
 
@@ -344,7 +297,7 @@ impl Delivery<'_> {
         let State::Following(follow) = &mut *state else {
             return None;
         };
-        if let Some(kind) = follow.backlog.queue.pop_front() {
+        if let Some(kind) = follow.backlog.pop() {
             return Some(kind);
         }
         if self.snapshot.as_ref().is_some_and(Snapshot::is_over) {
@@ -364,26 +317,6 @@ impl Drop for Delivery<'_> {
             self.shared.release();
             self.shared.delivering.send_replace(false);
         }
-    }
-}
-
-/// What is worth keeping of an observation: all of a member's, since the log wants them exact; of others what is shown.
-fn compact(kind: &ObservationKind, limits: DisplayLimits) -> ObservationKind {
-    match kind {
-        ObservationKind::Phase { title } => ObservationKind::Phase {
-            title: cut_for_display(title, limits.text_chars()),
-        },
-        ObservationKind::Log { message } => ObservationKind::Log {
-            message: cut_for_display(message, limits.text_chars()),
-        },
-        ObservationKind::End {
-            stop, agents_started, ..
-        } => ObservationKind::End {
-            stop: *stop,
-            error: None,
-            agents_started: *agents_started,
-        },
-        other => other.clone(),
     }
 }
 

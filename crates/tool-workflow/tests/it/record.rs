@@ -1,12 +1,12 @@
 //! The durable record of a run.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 
 use serde_json::json;
 use weft_session::{MemorySink, SessionUpdate};
 use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{Extensions, Tool, ToolCallRequest, ToolError, ToolExecution, ToolLimits, ToolRegistry};
-use weft_types::{ContentBlock, Event, EventBody, MemberOutcome, ToolSpec};
+use weft_types::{ContentBlock, Event, EventBody, MemberOutcome, ToolSpec, text_of};
 use weft_workflow::{ObservationKind, RunResult, StartRequest, TestDisposal, TestRun};
 
 use crate::support::{Bench, Caller, Faults, FaultySink, Warnings, done, said, session, started};
@@ -316,4 +316,36 @@ async fn g86_each_run_is_recorded_in_the_session_of_its_own_caller() {
     bench.registry.execute(child.call()).await;
     assert_eq!(bench.records(), ["run-1 start demo", "run-1 end Completed"]);
     assert_eq!(child.records(), ["run-2 start demo", "run-2 end Completed"]);
+}
+
+#[tokio::test]
+async fn the_end_of_the_record_waits_for_what_another_thread_is_delivering() {
+    let bench = Bench::new(started);
+    let (entered_tx, entered) = mpsc::channel();
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(Some(gate));
+    let _slow = bench.registry.progress().subscribe(None, move |report| {
+        if text_of(&report.view.content).contains("slow line")
+            && let Some(gate) = gate.lock().expect("not poisoned").take()
+        {
+            entered_tx.send(()).expect("the test listens");
+            gate.recv().expect("the test opens it");
+        }
+    });
+    let (run, result) = bench.begin().await;
+    let emitting = run.clone();
+    let thread = std::thread::spawn(move || emitting.log("slow line"));
+    entered.recv().expect("a report is on its way");
+    run.member_start(1, "a");
+    run.member_end(1, "a", MemberOutcome::Completed);
+    run.complete("null", 1);
+    run.disposing().await;
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!result.is_finished());
+    open.send(()).expect("the observer waits");
+    assert!(!result.await.expect("no panic").is_error());
+    thread.join().expect("no panic");
+    assert_eq!(bench.records(), WHOLE);
 }

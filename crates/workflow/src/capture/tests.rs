@@ -334,23 +334,3 @@ async fn delivered_waits_for_a_hand_over_that_another_thread_has_begun() {
     capture.release();
     capture.delivered().await;
 }
-
-#[test]
-fn narration_that_piles_up_is_superseded_and_members_are_not() {
-    let mut backlog = Backlog::new();
-    let phase = |n: u64| ObservationKind::Phase { title: n.to_string() };
-    for n in 1..=100_000 {
-        backlog.push(log(&n.to_string()));
-        backlog.push(phase(n));
-        if n % 1_000 == 0 {
-            backlog.push(start(n, "m"));
-        }
-        assert!(backlog.queue.len() <= Backlog::LIMIT);
-    }
-    backlog.drop_superseded();
-    let members = backlog.queue.iter().filter(|kind| MemberEvent::of(kind).is_some());
-    assert_eq!(members.count(), 100);
-    let last = |wanted: &ObservationKind| backlog.queue.iter().rposition(|kind| kind == wanted);
-    assert!(last(&log("100000")) < last(&phase(100_000)));
-    assert!(last(&log("100000")).is_some());
-}
