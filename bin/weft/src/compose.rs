@@ -39,15 +39,24 @@ impl Composition {
             export_dir: export,
             invariants: Arc::new(|| vec![Box::new(RecordInvariant::default()) as Box<dyn Invariant>]),
         });
-        let composition = Self { config, providers, sessions, clock };
+        let composition = Self {
+            config,
+            providers,
+            sessions,
+            clock,
+        };
         // What is wrong with the user's own settings stops the start, not the first session.
         composition.limits(&composition.config)?;
         Ok(composition)
     }
 
     fn open(&self, session: NewSession) -> Result<Agent, OpenError> {
-        let config = self.config.for_project(&session.cwd).map_err(|error| OpenError::Refused(error.to_string()))?;
-        self.agent(&config, session).map_err(|error| OpenError::Failed(format!("{error:#}")))
+        let config = self
+            .config
+            .for_project(&session.cwd)
+            .map_err(|error| OpenError::Refused(error.to_string()))?;
+        self.agent(&config, session)
+            .map_err(|error| OpenError::Failed(format!("{error:#}")))
     }
 
     fn agent(&self, config: &Config, session: NewSession) -> anyhow::Result<Agent> {

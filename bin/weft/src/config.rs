@@ -29,7 +29,6 @@ pub(crate) struct Overrides {
 /// A checked configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    home: PathBuf,
     values: BTreeMap<&'static str, Value>,
     overrides: BTreeMap<&'static str, Value>,
     pub(crate) providers: BTreeMap<String, Provider>,
@@ -37,7 +36,7 @@ pub(crate) struct Config {
 
 impl Config {
     /// Reads the user's file in `home` and puts the overrides over it.
-    pub(crate) fn load(home: PathBuf, given: &Overrides) -> Result<Self, ConfigError> {
+    pub(crate) fn load(home: &Path, given: &Overrides) -> Result<Self, ConfigError> {
         let Layer { values, providers } = Layer::read(&home.join("config.toml"), Owner::User)?;
         let mut overrides = BTreeMap::new();
         for (setting, origin, text) in &given.values {
@@ -48,7 +47,11 @@ impl Config {
             })?;
             overrides.insert(setting.key, value);
         }
-        Ok(Self { home, values, overrides, providers })
+        Ok(Self {
+            values,
+            overrides,
+            providers,
+        })
     }
 
     /// This configuration with the project's own file, `.weft/config.toml` below `cwd`, in its place.
@@ -57,11 +60,6 @@ impl Config {
         let mut config = self.clone();
         config.values.extend(layer.values);
         Ok(config)
-    }
-
-    /// The folder that holds the user's file.
-    pub(crate) fn home(&self) -> &Path {
-        &self.home
     }
 
     fn value(&self, setting: &Setting) -> Option<&Value> {

@@ -14,11 +14,15 @@ pub(crate) fn init(home: &Path) {
     let plain = tracing_subscriber::fmt().with_ansi(false);
     // A second initialisation, as in a test process, keeps the first one.
     let _already = match std::env::var("WEFT_LOG") {
-        Ok(filter) if !filter.is_empty() => {
-            plain.with_env_filter(EnvFilter::new(filter)).with_writer(io::stderr).try_init()
-        }
+        Ok(filter) if !filter.is_empty() => plain
+            .with_env_filter(EnvFilter::new(filter))
+            .with_writer(io::stderr)
+            .try_init(),
         _ => {
-            let file = LazyFile { path: home.join("logs").join("weft.log"), file: OnceLock::new() };
+            let file = LazyFile {
+                path: home.join("logs").join("weft.log"),
+                file: OnceLock::new(),
+            };
             plain.with_max_level(tracing::Level::WARN).with_writer(file).try_init()
         }
     };

@@ -52,16 +52,29 @@ impl Providers {
                 }
                 Ok(model)
             }
-            ProviderKind::OpenAiChat { base_url, api_key_env, headers, connect_timeout, idle_timeout } => {
+            ProviderKind::OpenAiChat {
+                base_url,
+                api_key_env,
+                headers,
+                connect_timeout,
+                idle_timeout,
+            } => {
                 let mut config = OpenAiChatConfig::new(base_url);
                 config.connect_timeout = *connect_timeout;
                 config.idle_timeout = *idle_timeout;
-                config.headers = headers.iter().map(|(name, text)| (name.clone(), Secret::new(text))).collect();
+                config.headers = headers
+                    .iter()
+                    .map(|(name, text)| (name.clone(), Secret::new(text)))
+                    .collect();
                 if let Some(variable) = api_key_env {
                     self.secret_variables.push(variable.clone());
                     match std::env::var(variable) {
                         Ok(key) if !key.is_empty() => config.api_key = Some(Secret::new(key)),
-                        _ => return Ok(Arc::new(NoKey { variable: variable.clone() })),
+                        _ => {
+                            return Ok(Arc::new(NoKey {
+                                variable: variable.clone(),
+                            }));
+                        }
                     }
                 }
                 Ok(Arc::new(OpenAiChat::new(config)?))

@@ -15,7 +15,9 @@ pub(crate) fn register(methods: &mut ExtensionMethods, model: &Arc<ScriptedModel
     methods.register("_weft/scripted/gate/open", move |params| {
         let scripted = Arc::clone(&scripted);
         async move {
-            scripted.open_gate(gate(&params)?).map_err(|error| invalid(error.to_string()))?;
+            scripted
+                .open_gate(gate(&params)?)
+                .map_err(|error| invalid(error.to_string()))?;
             Ok(json!({}))
         }
     })?;
@@ -33,17 +35,24 @@ pub(crate) fn register(methods: &mut ExtensionMethods, model: &Arc<ScriptedModel
     methods.register("_weft/scripted/report", move |_params| {
         let report = scripted.report();
         let (unused, unknown, gates) = (report.unused, report.unknown, report.unmatched_gates);
-        std::future::ready(Ok(json!({"unused": unused, "unknown": unknown, "unmatchedGates": gates})))
+        std::future::ready(Ok(
+            json!({"unused": unused, "unknown": unknown, "unmatchedGates": gates}),
+        ))
     })
 }
 
 fn gate(params: &Value) -> Result<&str, ExtensionError> {
-    params["gate"].as_str().ok_or_else(|| invalid("`gate` is missing, expected the name of a gate".to_owned()))
+    params["gate"]
+        .as_str()
+        .ok_or_else(|| invalid("`gate` is missing, expected the name of a gate".to_owned()))
 }
 
 fn arrivals(params: &Value) -> Result<usize, ExtensionError> {
     let Some(count) = params.get("count") else { return Ok(1) };
-    let count = count.as_u64().filter(|count| *count > 0).and_then(|count| usize::try_from(count).ok());
+    let count = count
+        .as_u64()
+        .filter(|count| *count > 0)
+        .and_then(|count| usize::try_from(count).ok());
     count.ok_or_else(|| invalid("`count` must be a whole number of at least 1".to_owned()))
 }
 

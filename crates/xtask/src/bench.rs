@@ -1,21 +1,20 @@
 //! `cargo xtask bench`: measures weft against its budgets, each figure beside something measured in the
 //! same run, so that a slow machine makes both slow.
 //!
-//! [`daemon::Daemon`] is a release build of `weft acp` on a scripted model; [`probe`] holds the minimal
-//! programs it is compared with. Every measurement prints its figures and whether they keep the budget;
+//! [`daemon::Daemon`] is a release build of `weft acp` on a scripted model; `weft-bench-probe` is the minimal
+//! program it is compared with. Every measurement prints its figures and whether they keep the budget;
 //! the command fails when one does not.
 
 mod daemon;
 mod figures;
 mod flow;
 mod members;
-mod probe;
 mod start;
 
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use crate::command;
 use crate::workspace::Workspace;
@@ -24,8 +23,6 @@ use figures::Figures;
 /// What to measure.
 #[derive(Args)]
 pub(crate) struct BenchArguments {
-    #[command(subcommand)]
-    probe: Option<probe::Probe>,
     /// Measure only what has this in its name: start, memory, throughput, latency, worker, members, stall.
     only: Option<String>,
 }
@@ -34,7 +31,7 @@ pub(crate) struct BenchArguments {
 pub(crate) struct Programs {
     /// The release build of weft.
     pub(crate) weft: PathBuf,
-    /// The release build of this program, for its probes.
+    /// The release build of the minimal program.
     pub(crate) probe: PathBuf,
 }
 
@@ -52,12 +49,20 @@ const MEASUREMENTS: &[Measurement] = &[
 
 /// Builds what is measured, measures it, and prints the figures.
 pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> anyhow::Result<()> {
-    if let Some(probe) = &arguments.probe {
-        return probe::run(probe);
-    }
-    command::run(&mut command::cargo(&["build", "--release", "--locked", "-p", "weft", "-p", "weft-xtask"]))?;
-    let folder = workspace.target().join("release");
-    let programs = Programs { weft: folder.join("weft"), probe: folder.join("weft-xtask") };
+    command::run(&mut command::cargo(&[
+        "build",
+        "--release",
+        "--locked",
+        "-p",
+        "weft",
+        "-p",
+        "weft-xtask",
+    ]))?;
+    let folder = workspace.target.join("release");
+    let programs = Programs {
+        weft: folder.join("weft"),
+        probe: folder.join("weft-bench-probe"),
+    };
     let mut figures = Figures::default();
     for (name, measure) in MEASUREMENTS {
         if arguments.only.as_ref().is_none_or(|only| name.contains(only.as_str())) {

@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "what a chore reports is its output")]
 
+mod bench;
 mod command;
 mod gates;
 mod report;
@@ -31,6 +32,8 @@ enum Task {
     Test,
     /// Run the gates that only read the tree: all but the tests.
     Gates,
+    /// Measure a release build against its budgets.
+    Bench(bench::BenchArguments),
     #[command(flatten)]
     One(Gate),
 }
@@ -41,6 +44,10 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(match arguments.task {
         Task::Test => report::run(&workspace, Gate::all()),
         Task::Gates => report::run(&workspace, &Gate::STATIC),
+        Task::Bench(arguments) => {
+            bench::run(&workspace, &arguments)?;
+            ExitCode::SUCCESS
+        }
         Task::One(gate) => report::run(&workspace, &[gate]),
     })
 }

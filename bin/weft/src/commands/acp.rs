@@ -22,7 +22,7 @@ const ORPHANS_GRACE: Duration = Duration::from_secs(2);
 pub(crate) fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
     let home = home()?;
     logging::init(&home);
-    let config = Config::load(home, &overrides(&args))?;
+    let config = Config::load(&home, &overrides(&args))?;
     let providers = Providers::new(&config)?;
     let mut extensions = ExtensionMethods::new();
     if let Some(model) = &providers.scripted {
@@ -44,9 +44,16 @@ pub(crate) fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
 
 /// What the flags and the environment say.
 fn overrides(args: &AcpArgs) -> Overrides {
-    let given = [(&settings::MODEL, "--model", &args.model), (&settings::MODE, "--mode", &args.mode)];
-    let values = given.into_iter().filter_map(|(setting, flag, value)| Some((setting, flag, value.clone()?)));
-    Overrides { values: values.collect() }
+    let given = [
+        (&settings::MODEL, "--model", &args.model),
+        (&settings::MODE, "--mode", &args.mode),
+    ];
+    let values = given
+        .into_iter()
+        .filter_map(|(setting, flag, value)| Some((setting, flag, value.clone()?)));
+    Overrides {
+        values: values.collect(),
+    }
 }
 
 fn info() -> AgentInfo {

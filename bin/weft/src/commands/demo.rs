@@ -32,8 +32,11 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let command = WireCommand::new(weft).arg("acp").env("WEFT_HOME", home.path());
     let mut client = WireClient::spawn(&command)?;
     let live = io::stdout().is_terminal() && !args.plain && std::env::var_os("NO_COLOR").is_none();
-    let mut screen: Box<dyn Screen> =
-        if live { Box::new(Live::new(io::stdout())) } else { Box::new(Plain::new(io::stdout())) };
+    let mut screen: Box<dyn Screen> = if live {
+        Box::new(Live::new(io::stdout()))
+    } else {
+        Box::new(Plain::new(io::stdout()))
+    };
     let outcome = converse(&mut client, &home.path().display().to_string(), &mut *screen).await;
     let finished = client.finish().await;
     outcome?;
@@ -43,9 +46,19 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
 
 async fn converse(client: &mut WireClient, cwd: &str, screen: &mut dyn Screen) -> anyhow::Result<()> {
     let info = json!({"name": "weft-demo", "version": env!("CARGO_PKG_VERSION")});
-    client.request("initialize", json!({"protocolVersion": 1, "clientInfo": info, "clientCapabilities": {}})).await?;
-    let session = client.request("session/new", json!({"cwd": cwd, "mcpServers": []})).await?;
-    let session = session["sessionId"].as_str().context("session/new answered without a sessionId")?.to_owned();
+    client
+        .request(
+            "initialize",
+            json!({"protocolVersion": 1, "clientInfo": info, "clientCapabilities": {}}),
+        )
+        .await?;
+    let session = client
+        .request("session/new", json!({"cwd": cwd, "mcpServers": []}))
+        .await?;
+    let session = session["sessionId"]
+        .as_str()
+        .context("session/new answered without a sessionId")?
+        .to_owned();
     let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": PROMPT}]});
     let started = Instant::now();
     let turn = client.send("session/prompt", prompt).await?;
@@ -58,8 +71,15 @@ async fn converse(client: &mut WireClient, cwd: &str, screen: &mut dyn Screen) -
         screen.draw(&conversation, started.elapsed())
     })
     .await?;
-    let answer = client.response(turn).await?.map_err(|error| anyhow::anyhow!("the turn failed: {}", error.message))?;
-    screen.end(&conversation, started.elapsed(), answer["stopReason"].as_str().unwrap_or("?"))?;
+    let answer = client
+        .response(turn)
+        .await?
+        .map_err(|error| anyhow::anyhow!("the turn failed: {}", error.message))?;
+    screen.end(
+        &conversation,
+        started.elapsed(),
+        answer["stopReason"].as_str().unwrap_or("?"),
+    )?;
     io::stdout().flush()?;
     Ok(())
 }

@@ -45,13 +45,21 @@ min_interval = \"50ms\"
 fn configuration() -> String {
     let mut text = String::from(INTRODUCTION);
     text.push_str("\n## Settings\n\n| Key | Default | Allowed | Project | What it does |\n|---|---|---|---|---|\n");
-    for settings::Setting { key, kind, project, doc } in SETTINGS {
+    for settings::Setting {
+        key,
+        kind,
+        project,
+        doc,
+    } in SETTINGS
+    {
         let (default, allowed) = (kind.default_text(), kind.allowed());
         let project = if *project { "yes" } else { "no" };
         // Writing to a String cannot fail.
         let _infallible = writeln!(text, "| `{key}` | {default} | {allowed} | {project} | {doc} |");
     }
-    text.push_str("\n## Providers\n\nEach `[providers.NAME]` is one provider; `NAME` is the first part of `model`.\n\n");
+    text.push_str(
+        "\n## Providers\n\nEach `[providers.NAME]` is one provider; `NAME` is the first part of `model`.\n\n",
+    );
     text.push_str("| Key | What it takes |\n|---|---|\n");
     for (key, takes) in PROVIDER_KEYS {
         let _infallible = writeln!(text, "| `{key}` | {takes} |");

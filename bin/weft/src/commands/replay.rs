@@ -20,12 +20,21 @@ pub(crate) async fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     }
     let passed = args.scenarios.len() - failed;
     writeln!(std::io::stdout(), "{passed} passed, {failed} failed")?;
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn tell(report: &Report) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} {}", if report.is_ok() { "ok    " } else { "FAILED" }, report.name)?;
+    writeln!(
+        out,
+        "{} {}",
+        if report.is_ok() { "ok    " } else { "FAILED" },
+        report.name
+    )?;
     for failure in &report.failures {
         writeln!(out, "{failure}")?;
     }

@@ -14,10 +14,19 @@ pub(crate) enum ConfigError {
     },
     /// A place in a file is wrong.
     #[error("{path}:{line}:{column}: {message}")]
-    Place { path: PathBuf, line: usize, column: usize, message: String },
+    Place {
+        path: PathBuf,
+        line: usize,
+        column: usize,
+        message: String,
+    },
     /// A flag or an environment variable is wrong.
     #[error("{origin}: found \"{found}\", expected {expected}")]
-    Override { origin: String, found: String, expected: String },
+    Override {
+        origin: String,
+        found: String,
+        expected: String,
+    },
     /// No folder could be found for the configuration.
     #[error("found no folder for the configuration: {0}; set WEFT_HOME to one")]
     NoHome(String),

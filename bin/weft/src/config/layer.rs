@@ -32,7 +32,10 @@ impl Layer {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(path, &text, owner),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(source) => Err(ConfigError::Read { path: path.to_owned(), source }),
+            Err(source) => Err(ConfigError::Read {
+                path: path.to_owned(),
+                source,
+            }),
         }
     }
 
@@ -82,7 +85,9 @@ fn refusal(key: &str) -> String {
 
 /// Whether settings stand below this key.
 fn is_table(key: &str) -> bool {
-    SETTINGS.iter().any(|setting| setting.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
+    SETTINGS
+        .iter()
+        .any(|setting| setting.key.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
 }
 
 fn unknown(key: &str, prefix: &str) -> String {
@@ -101,7 +106,11 @@ fn unknown(key: &str, prefix: &str) -> String {
 fn read_value(source: Source<'_>, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Result<Value, ConfigError> {
     let (read, found) = match value.get_ref() {
         DeValue::String(text) => {
-            let read = if matches!(setting.kind, Kind::Count { .. }) { None } else { setting.kind.parse_text(text) };
+            let read = if matches!(setting.kind, Kind::Count { .. }) {
+                None
+            } else {
+                setting.kind.parse_text(text)
+            };
             (read, format!("\"{text}\""))
         }
         DeValue::Integer(number) => {

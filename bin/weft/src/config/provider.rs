@@ -32,13 +32,31 @@ pub(crate) enum ProviderKind {
 
 /// The keys of a provider table: name, what it takes.
 pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
-    ("kind", "\"openai-chat\" (any endpoint that speaks chat completions) or \"scripted\" (replies from a file)"),
-    ("base_url", "the endpoint's URL up to and without `/chat/completions`; for `openai-chat`"),
-    ("api_key_env", "the environment variable that holds the key; for `openai-chat`, absent where none is needed"),
+    (
+        "kind",
+        "\"openai-chat\" (any endpoint that speaks chat completions) or \"scripted\" (replies from a file)",
+    ),
+    (
+        "base_url",
+        "the endpoint's URL up to and without `/chat/completions`; for `openai-chat`",
+    ),
+    (
+        "api_key_env",
+        "the environment variable that holds the key; for `openai-chat`, absent where none is needed",
+    ),
     ("headers", "a table of further request headers; for `openai-chat`"),
-    ("connect_timeout", "how long connecting may take, 1s to 10m, default 30s; for `openai-chat`"),
-    ("idle_timeout", "how long the stream may be silent, 1s to 1h, default 5m; for `openai-chat`"),
-    ("script", "the file with the replies, relative to the configuration's folder; for `scripted`"),
+    (
+        "connect_timeout",
+        "how long connecting may take, 1s to 10m, default 30s; for `openai-chat`",
+    ),
+    (
+        "idle_timeout",
+        "how long the stream may be silent, 1s to 1h, default 5m; for `openai-chat`",
+    ),
+    (
+        "script",
+        "the file with the replies, relative to the configuration's folder; for `scripted`",
+    ),
 ];
 
 const KINDS: &str = "\"openai-chat\" or \"scripted\"";
@@ -49,20 +67,34 @@ pub(crate) fn parse_providers(
     table: &Spanned<DeValue<'_>>,
 ) -> Result<BTreeMap<String, Provider>, ConfigError> {
     let Some(named) = table.get_ref().as_table() else {
-        return Err(source.error(table.span().start, "providers: expected tables such as [providers.deepseek]"));
+        return Err(source.error(
+            table.span().start,
+            "providers: expected tables such as [providers.deepseek]",
+        ));
     };
     let mut providers = BTreeMap::new();
     for (name, value) in named {
         let at = name.span().start;
         let name = name.get_ref().as_ref();
         if name.is_empty() || name.contains('/') {
-            return Err(source.error(at, format!("providers.{name}: a provider's name is not empty and has no `/`")));
+            return Err(source.error(
+                at,
+                format!("providers.{name}: a provider's name is not empty and has no `/`"),
+            ));
         }
         let Some(table) = value.get_ref().as_table() else {
             let found = value.get_ref().type_str();
-            return Err(source.error(value.span().start, format!("providers.{name}: found {found}, expected a table")));
+            return Err(source.error(
+                value.span().start,
+                format!("providers.{name}: found {found}, expected a table"),
+            ));
         };
-        let reader = Reader { source, name, table, at };
+        let reader = Reader {
+            source,
+            name,
+            table,
+            at,
+        };
         providers.insert(name.to_owned(), reader.provider()?);
     }
     Ok(providers)
@@ -81,7 +113,11 @@ impl Reader<'_, '_> {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
             if !PROVIDER_KEYS.iter().any(|(known, _)| *known == name) {
-                let known = PROVIDER_KEYS.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+                let known = PROVIDER_KEYS
+                    .iter()
+                    .map(|(known, _)| *known)
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 let message = format!("providers.{}.{name}: unknown key, expected one of {known}", self.name);
                 return Err(self.source.error(key.span().start, message));
             }
@@ -103,7 +139,9 @@ impl Reader<'_, '_> {
 
     fn base_url(&self) -> Result<String, ConfigError> {
         let expected = "a URL that starts with http:// or https://";
-        let Some(url) = self.text("base_url")? else { return Err(self.missing("base_url", expected)) };
+        let Some(url) = self.text("base_url")? else {
+            return Err(self.missing("base_url", expected));
+        };
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(self.bad("base_url", &format!("\"{url}\""), expected));
         }
@@ -111,13 +149,17 @@ impl Reader<'_, '_> {
     }
 
     fn script(&self) -> Result<PathBuf, ConfigError> {
-        let Some(script) = self.text("script")? else { return Err(self.missing("script", "a file")) };
+        let Some(script) = self.text("script")? else {
+            return Err(self.missing("script", "a file"));
+        };
         let folder = self.source.path.parent().map(PathBuf::from).unwrap_or_default();
         Ok(folder.join(script))
     }
 
     fn headers(&self) -> Result<BTreeMap<String, String>, ConfigError> {
-        let Some(value) = self.table.get("headers") else { return Ok(BTreeMap::new()) };
+        let Some(value) = self.table.get("headers") else {
+            return Ok(BTreeMap::new());
+        };
         let expected = "a table of texts";
         let Some(table) = value.get_ref().as_table() else {
             return Err(self.bad("headers", value.get_ref().type_str(), expected));
@@ -133,16 +175,24 @@ impl Reader<'_, '_> {
     }
 
     fn span(&self, key: &str, default: u64, max: u64) -> Result<Duration, ConfigError> {
-        let Some(text) = self.text(key)? else { return Ok(Duration::from_secs(default)) };
+        let Some(text) = self.text(key)? else {
+            return Ok(Duration::from_secs(default));
+        };
         let allowed = Duration::from_secs(1)..=Duration::from_secs(max);
         match humantime::parse_duration(&text) {
             Ok(span) if allowed.contains(&span) => Ok(span),
-            _ => Err(self.bad(key, &format!("\"{text}\""), &format!("a duration from \"1s\" to \"{max}s\""))),
+            _ => Err(self.bad(
+                key,
+                &format!("\"{text}\""),
+                &format!("a duration from \"1s\" to \"{max}s\""),
+            )),
         }
     }
 
     fn text(&self, key: &str) -> Result<Option<String>, ConfigError> {
-        let Some(value) = self.table.get(key) else { return Ok(None) };
+        let Some(value) = self.table.get(key) else {
+            return Ok(None);
+        };
         match value.get_ref().as_str() {
             Some(text) if !text.trim().is_empty() => Ok(Some(text.to_owned())),
             Some(_) => Err(self.bad(key, "an empty text", "text")),
@@ -152,10 +202,16 @@ impl Reader<'_, '_> {
 
     fn bad(&self, key: &str, found: &str, expected: &str) -> ConfigError {
         let at = self.table.get(key).map_or(self.at, |value| value.span().start);
-        self.source.error(at, format!("providers.{}.{key}: found {found}, expected {expected}", self.name))
+        self.source.error(
+            at,
+            format!("providers.{}.{key}: found {found}, expected {expected}", self.name),
+        )
     }
 
     fn missing(&self, key: &str, expected: &str) -> ConfigError {
-        self.source.error(self.at, format!("providers.{}.{key} is missing, expected {expected}", self.name))
+        self.source.error(
+            self.at,
+            format!("providers.{}.{key} is missing, expected {expected}", self.name),
+        )
     }
 }

@@ -63,9 +63,11 @@ impl Kind {
             Self::Span { min, max, .. } => {
                 format!("a duration from \"{}\" to \"{}\"", render(*min), render(*max))
             }
-            Self::Word { words, .. } => {
-                words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or ")
-            }
+            Self::Word { words, .. } => words
+                .iter()
+                .map(|word| format!("\"{word}\""))
+                .collect::<Vec<_>>()
+                .join(" or "),
             Self::Text => "text".to_owned(),
         }
     }
@@ -104,11 +106,20 @@ impl Kind {
 
 /// A duration as the file writes it.
 pub(crate) fn render(span: Duration) -> String {
-    if span.is_zero() { "0ms".to_owned() } else { humantime::format_duration(span).to_string() }
+    if span.is_zero() {
+        "0ms".to_owned()
+    } else {
+        humantime::format_duration(span).to_string()
+    }
 }
 
 const fn count(key: &'static str, default: u64, min: u64, max: u64, doc: &'static str) -> Setting {
-    Setting { key, kind: Kind::Count { default, min, max }, project: true, doc }
+    Setting {
+        key,
+        kind: Kind::Count { default, min, max },
+        project: true,
+        doc,
+    }
 }
 
 const fn millis(key: &'static str, default: u64, min: u64, max: u64, doc: &'static str) -> Setting {
@@ -117,12 +128,20 @@ const fn millis(key: &'static str, default: u64, min: u64, max: u64, doc: &'stat
         min: Duration::from_millis(min),
         max: Duration::from_millis(max),
     };
-    Setting { key, kind, project: true, doc }
+    Setting {
+        key,
+        kind,
+        project: true,
+        doc,
+    }
 }
 
 /// A setting of the whole process, which no single project may set.
 const fn of_process(setting: Setting) -> Setting {
-    Setting { project: false, ..setting }
+    Setting {
+        project: false,
+        ..setting
+    }
 }
 
 const SECOND: u64 = 1_000;
@@ -139,12 +158,20 @@ pub(crate) static MODEL: Setting = Setting {
 };
 pub(crate) static MODE: Setting = of_process(Setting {
     key: "mode",
-    kind: Kind::Word { default: "ask", words: &["ask", "full"] },
+    kind: Kind::Word {
+        default: "ask",
+        words: &["ask", "full"],
+    },
     project: false,
     doc: "What a tool may do without a question: `ask` asks before shell commands, `full` never asks.",
 });
-pub(crate) static MAX_STEPS: Setting =
-    count("agent.max_steps", 200, 1, 10_000, "Model requests of one turn; a turn that needs more ends there.");
+pub(crate) static MAX_STEPS: Setting = count(
+    "agent.max_steps",
+    200,
+    1,
+    10_000,
+    "Model requests of one turn; a turn that needs more ends there.",
+);
 pub(crate) static MAX_ATTEMPTS: Setting = count(
     "agent.max_attempts",
     5,
@@ -173,16 +200,41 @@ pub(crate) static TOOL_CANCEL_GRACE: Setting = millis(
     10 * MINUTE,
     "How long a cancelled tool may take to stop before its call is failed without it.",
 );
-pub(crate) static MAX_PARALLEL_CALLS: Setting =
-    count("tools.max_parallel_calls", 10, 1, 100, "Tool calls of one step that may run at the same time.");
-pub(crate) static PROGRESS_TITLE: Setting =
-    count("tools.progress_title_bytes", 4 * KIB, 64, 64 * KIB, "The longest title of one progress report.");
-pub(crate) static PROGRESS_CONTENT: Setting =
-    count("tools.progress_content_bytes", 64 * KIB, KIB, 4 * MIB, "The most text of one progress report.");
-pub(crate) static BASH_TIMEOUT: Setting =
-    millis("bash.timeout", 2 * MINUTE, SECOND, HOUR, "How long a command may run when the model sets no limit.");
-pub(crate) static BASH_MAX_TIMEOUT: Setting =
-    millis("bash.max_timeout", 10 * MINUTE, SECOND, 24 * HOUR, "The longest limit the model may set for a command.");
+pub(crate) static MAX_PARALLEL_CALLS: Setting = count(
+    "tools.max_parallel_calls",
+    10,
+    1,
+    100,
+    "Tool calls of one step that may run at the same time.",
+);
+pub(crate) static PROGRESS_TITLE: Setting = count(
+    "tools.progress_title_bytes",
+    4 * KIB,
+    64,
+    64 * KIB,
+    "The longest title of one progress report.",
+);
+pub(crate) static PROGRESS_CONTENT: Setting = count(
+    "tools.progress_content_bytes",
+    64 * KIB,
+    KIB,
+    4 * MIB,
+    "The most text of one progress report.",
+);
+pub(crate) static BASH_TIMEOUT: Setting = millis(
+    "bash.timeout",
+    2 * MINUTE,
+    SECOND,
+    HOUR,
+    "How long a command may run when the model sets no limit.",
+);
+pub(crate) static BASH_MAX_TIMEOUT: Setting = millis(
+    "bash.max_timeout",
+    10 * MINUTE,
+    SECOND,
+    24 * HOUR,
+    "The longest limit the model may set for a command.",
+);
 pub(crate) static BASH_OUTPUT: Setting = count(
     "bash.output_chars",
     30_000,
@@ -190,8 +242,13 @@ pub(crate) static BASH_OUTPUT: Setting = count(
     1_000_000,
     "The most characters of a command's output that the model is given; the middle is left out.",
 );
-pub(crate) static BASH_TAIL: Setting =
-    count("bash.tail_bytes", 8 * KIB, 256, 32 * KIB, "How much of a running command's output its card shows.");
+pub(crate) static BASH_TAIL: Setting = count(
+    "bash.tail_bytes",
+    8 * KIB,
+    256,
+    32 * KIB,
+    "How much of a running command's output its card shows.",
+);
 pub(crate) static WORKFLOW_CONCURRENT: Setting = count(
     "workflow.max_concurrent_agents",
     16,
@@ -199,10 +256,20 @@ pub(crate) static WORKFLOW_CONCURRENT: Setting = count(
     256,
     "Members of one run that work at the same time; more calls wait their turn.",
 );
-pub(crate) static WORKFLOW_TOTAL: Setting =
-    count("workflow.max_total_agents", 1_000, 1, 100_000, "Members that one run may start in all.");
-pub(crate) static WORKFLOW_ITEMS: Setting =
-    count("workflow.max_items_per_call", 4_096, 1, 65_535, "Items of one `parallel` or `pipeline` call.");
+pub(crate) static WORKFLOW_TOTAL: Setting = count(
+    "workflow.max_total_agents",
+    1_000,
+    1,
+    100_000,
+    "Members that one run may start in all.",
+);
+pub(crate) static WORKFLOW_ITEMS: Setting = count(
+    "workflow.max_items_per_call",
+    4_096,
+    1,
+    65_535,
+    "Items of one `parallel` or `pipeline` call.",
+);
 pub(crate) static WORKFLOW_SLICE: Setting = millis(
     "workflow.sync_timeout",
     5 * SECOND,
@@ -238,8 +305,13 @@ pub(crate) static WORKFLOW_GRACE: Setting = millis(
     MINUTE,
     "How long a cancelled or finished run may take to become quiet before its worker is killed.",
 );
-pub(crate) static WORKFLOW_HEAP: Setting =
-    count("workflow.heap_bytes", 128 * MIB, 4 * MIB, 4_096 * MIB, "The memory a script's values may take.");
+pub(crate) static WORKFLOW_HEAP: Setting = count(
+    "workflow.heap_bytes",
+    128 * MIB,
+    4 * MIB,
+    4_096 * MIB,
+    "The memory a script's values may take.",
+);
 pub(crate) static WORKFLOW_SCRIPT: Setting =
     count("workflow.script_bytes", 256 * KIB, KIB, 4 * MIB, "The longest script.");
 pub(crate) static WORKFLOW_RESULT: Setting = count(

@@ -9,7 +9,7 @@ fn refused(text: &str, expected: &str) {
 #[test]
 fn defaults_hold_where_no_layer_speaks() {
     let home = tempfile::tempdir().expect("a temp folder");
-    let config = Config::load(home.path().to_owned(), &Overrides::default()).expect("no file is fine");
+    let config = Config::load(home.path(), &Overrides::default()).expect("no file is fine");
     assert_eq!(config.span(&settings::MIN_INTERVAL), Duration::from_millis(50));
     assert_eq!(config.count(&settings::WORKFLOW_CONCURRENT), 16);
     assert_eq!(config.text(&settings::MODE), Some("ask"));
@@ -21,15 +21,27 @@ fn later_layers_win() {
     let home = tempfile::tempdir().expect("a temp folder");
     let project = home.path().join("project");
     std::fs::create_dir_all(project.join(".weft")).expect("made");
-    std::fs::write(home.path().join("config.toml"), "model = \"a/1\"\n[agent]\nmax_steps = 7\n").expect("written");
+    std::fs::write(
+        home.path().join("config.toml"),
+        "model = \"a/1\"\n[agent]\nmax_steps = 7\n",
+    )
+    .expect("written");
     std::fs::write(project.join(".weft/config.toml"), "model = \"a/2\"\n").expect("written");
-    let user = Config::load(home.path().to_owned(), &Overrides::default()).expect("sound");
+    let user = Config::load(home.path(), &Overrides::default()).expect("sound");
     assert_eq!(user.text(&settings::MODEL), Some("a/1"));
     let merged = user.for_project(&project).expect("sound");
-    assert_eq!((merged.text(&settings::MODEL), merged.count(&settings::MAX_STEPS)), (Some("a/2"), 7));
-    let flags = Overrides { values: vec![(&settings::MODEL, "--model", "a/3".to_owned())] };
-    let flagged = Config::load(home.path().to_owned(), &flags).expect("sound");
-    assert_eq!(flagged.for_project(&project).expect("sound").text(&settings::MODEL), Some("a/3"));
+    assert_eq!(
+        (merged.text(&settings::MODEL), merged.count(&settings::MAX_STEPS)),
+        (Some("a/2"), 7)
+    );
+    let flags = Overrides {
+        values: vec![(&settings::MODEL, "--model", "a/3".to_owned())],
+    };
+    let flagged = Config::load(home.path(), &flags).expect("sound");
+    assert_eq!(
+        flagged.for_project(&project).expect("sound").text(&settings::MODEL),
+        Some("a/3")
+    );
 }
 
 #[test]
@@ -66,7 +78,10 @@ fn a_value_out_of_range_or_of_another_type_names_the_range() {
         "[agent]\nmax_steps = true\n",
         "config.toml:2:13: agent.max_steps: found a value of type boolean, expected a whole number from 1 to 10000",
     );
-    refused("mode = \"yolo\"\n", "config.toml:1:8: mode: found \"yolo\", expected \"ask\" or \"full\"");
+    refused(
+        "mode = \"yolo\"\n",
+        "config.toml:1:8: mode: found \"yolo\", expected \"ask\" or \"full\"",
+    );
 }
 
 #[test]
@@ -92,8 +107,13 @@ fn a_project_may_not_set_endpoints_permissions_or_the_process() {
         ("mode = \"full\"\n", "mode"),
         ("[acp]\noutbox_bytes = 65536\n", "acp.outbox_bytes"),
     ] {
-        let error = Layer::parse(Path::new("p.toml"), text, Owner::Project).expect_err("must be refused").to_string();
-        assert!(error.contains(&format!("{key}: a project's file may not set this")), "{error}");
+        let error = Layer::parse(Path::new("p.toml"), text, Owner::Project)
+            .expect_err("must be refused")
+            .to_string();
+        assert!(
+            error.contains(&format!("{key}: a project's file may not set this")),
+            "{error}"
+        );
     }
 }
 
@@ -106,8 +126,12 @@ fn text_that_is_no_toml_names_line_and_column() {
 #[test]
 fn a_bad_flag_names_itself() {
     let home = tempfile::tempdir().expect("a temp folder");
-    let flags = Overrides { values: vec![(&settings::MODE, "--mode", "yolo".to_owned())] };
-    let error = Config::load(home.path().to_owned(), &flags).expect_err("must be refused").to_string();
+    let flags = Overrides {
+        values: vec![(&settings::MODE, "--mode", "yolo".to_owned())],
+    };
+    let error = Config::load(home.path(), &flags)
+        .expect_err("must be refused")
+        .to_string();
     assert_eq!(error, "--mode: found \"yolo\", expected \"ask\" or \"full\"");
 }
 

@@ -68,11 +68,24 @@ impl Daemon {
             std::fs::write(home.path().join(name), text)?;
         }
         let mut command = command::program(weft);
-        command.arg("acp").env("WEFT_HOME", home.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::inherit()).spawn().context("failed to start weft")?;
+        command
+            .arg("acp")
+            .env("WEFT_HOME", home.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = command
+            .stderr(Stdio::inherit())
+            .spawn()
+            .context("failed to start weft")?;
         let stdin = child.stdin.take();
         let stdout = BufReader::with_capacity(1 << 16, child.stdout.take().context("no stdout")?);
-        let mut daemon = Self { child, stdin, stdout, next: 0, _home: home };
+        let mut daemon = Self {
+            child,
+            stdin,
+            stdout,
+            next: 0,
+            _home: home,
+        };
         daemon.request("initialize", &json!({"protocolVersion": 1, "clientCapabilities": {}}))?;
         Ok(daemon)
     }
@@ -108,13 +121,19 @@ impl Daemon {
         if self.stdout.read_line(&mut text)? == 0 {
             bail!("weft closed its stdout");
         }
-        Ok(Line { at: Instant::now(), text })
+        Ok(Line {
+            at: Instant::now(),
+            text,
+        })
     }
 
     /// A size of `/proc/PID/status` in KiB, such as `VmRSS`.
     pub(crate) fn memory(&self, what: &str) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find(|line| line.starts_with(what)).context("no such line in /proc")?;
+        let line = status
+            .lines()
+            .find(|line| line.starts_with(what))
+            .context("no such line in /proc")?;
         Ok(line.split_whitespace().nth(1).context("no number in /proc")?.parse()?)
     }
 

@@ -25,7 +25,11 @@ impl Figures {
 
     /// Fails when a budget was missed.
     pub(crate) fn verdict(self) -> anyhow::Result<()> {
-        anyhow::ensure!(self.missed.is_empty(), "budgets missed:\n  {}", self.missed.join("\n  "));
+        anyhow::ensure!(
+            self.missed.is_empty(),
+            "budgets missed:\n  {}",
+            self.missed.join("\n  ")
+        );
         println!("every budget is kept");
         Ok(())
     }

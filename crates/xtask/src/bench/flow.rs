@@ -34,11 +34,19 @@ pub(crate) fn throughput(programs: &Programs, figures: &mut Figures) -> anyhow::
     drop(daemon);
     let took = last.context("no progress")? - first.context("no progress")?;
     let weft = rate(lines.len(), took);
-    figures.tell("updates", &format!("{} of {REPORTS} reports, {} bytes", lines.len(), lines.concat().len()));
+    figures.tell(
+        "updates",
+        &format!("{} of {REPORTS} reports, {} bytes", lines.len(), lines.concat().len()),
+    );
     let bare = bare_rate(programs, &lines)?;
     figures.tell("weft acp", &format!("{weft:.0} updates/s"));
     figures.tell("bare writer of the same bytes", &format!("{bare:.0} lines/s"));
-    figures.judge("ratio", &format!("{:.0} %", 100.0 * weft / bare), ">= 25 %", weft / bare >= 0.25);
+    figures.judge(
+        "ratio",
+        &format!("{:.0} %", 100.0 * weft / bare),
+        ">= 25 %",
+        weft / bare >= 0.25,
+    );
     Ok(())
 }
 
@@ -51,7 +59,7 @@ fn bare_rate(programs: &Programs, lines: &[String]) -> anyhow::Result<f64> {
     let mut file = tempfile::NamedTempFile::new()?;
     file.write_all(lines.concat().as_bytes())?;
     let mut command = command::program(&programs.probe);
-    command.args(["bench", "probe-write"]).arg(file.path()).stdout(Stdio::piped());
+    command.arg("write").arg(file.path()).stdout(Stdio::piped());
     let mut child = command.spawn()?;
     let mut reader = BufReader::with_capacity(1 << 16, child.stdout.take().context("no stdout")?);
     let (mut first, mut last, mut count) = (None, None, 0);
@@ -71,7 +79,10 @@ fn bare_rate(programs: &Programs, lines: &[String]) -> anyhow::Result<f64> {
         }
     }
     child.wait()?;
-    Ok(rate(count, last.context("nothing written")? - first.context("nothing written")?))
+    Ok(rate(
+        count,
+        last.context("nothing written")? - first.context("nothing written")?,
+    ))
 }
 
 /// From `log()` in the script to the frame at the client. The script's clock has whole milliseconds, so
@@ -94,11 +105,19 @@ pub(crate) fn latency(programs: &Programs, figures: &mut Figures) -> anyhow::Res
 }
 
 fn stamp(line: &str) -> Option<u64> {
-    let digits: String = line.split("at ").nth(1)?.chars().take_while(char::is_ascii_digit).collect();
+    let digits: String = line
+        .split("at ")
+        .nth(1)?
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
     digits.parse().ok()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the script's clock is the system's, so this one must be too")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the script's clock is the system's, so this one must be too"
+)]
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
@@ -126,8 +145,18 @@ pub(crate) fn stall(programs: &Programs, figures: &mut Figures) -> anyhow::Resul
         last_card |= line.is_final();
     }
     let peak = kib_as_mib(peak);
-    figures.judge("resident while stalled", &format!("{peak:.1} MiB"), "<= 48 MiB", peak <= BOUND_MIB);
+    figures.judge(
+        "resident while stalled",
+        &format!("{peak:.1} MiB"),
+        "<= 48 MiB",
+        peak <= BOUND_MIB,
+    );
     figures.tell("updates in the end", &updates.to_string());
-    figures.judge("the final card arrives", if last_card { "yes" } else { "no" }, "yes", last_card);
+    figures.judge(
+        "the final card arrives",
+        if last_card { "yes" } else { "no" },
+        "yes",
+        last_card,
+    );
     Ok(())
 }

@@ -17,7 +17,12 @@ pub(crate) fn worker(programs: &Programs, figures: &mut Figures) -> anyhow::Resu
         times.push(run(&mut Daemon::spawn(&programs.weft, "return 1;")?)?);
     }
     let took = median(times);
-    figures.judge("spawn, run, reap", &ms(took), "< 20 ms", took < Duration::from_millis(20));
+    figures.judge(
+        "spawn, run, reap",
+        &ms(took),
+        "< 20 ms",
+        took < Duration::from_millis(20),
+    );
     Ok(())
 }
 
@@ -41,7 +46,10 @@ fn run(daemon: &mut Daemon) -> anyhow::Result<Duration> {
 pub(crate) fn members(programs: &Programs, figures: &mut Figures) -> anyhow::Result<()> {
     let ways = [
         ("one by one", "for (let i = 0; i < N; i++) await agent('m ' + i);"),
-        ("16 at a time", "await parallel(Array.from({ length: N }, (_, i) => () => agent('m ' + i)));"),
+        (
+            "16 at a time",
+            "await parallel(Array.from({ length: N }, (_, i) => () => agent('m ' + i)));",
+        ),
     ];
     for (way, body) in ways {
         println!("members: {way}, a model that answers at once, median of 3");
@@ -52,14 +60,28 @@ pub(crate) fn members(programs: &Programs, figures: &mut Figures) -> anyhow::Res
             let each = time / count;
             figures.tell(
                 &format!("{count} members"),
-                &format!("{:.3} ms each, peak {:.1} MiB", each.as_secs_f64() * 1e3, kib_as_mib(kib)),
+                &format!(
+                    "{:.3} ms each, peak {:.1} MiB",
+                    each.as_secs_f64() * 1e3,
+                    kib_as_mib(kib)
+                ),
             );
             per_member.push((each, kib));
         }
         let growth = per_member[1].0.as_secs_f64() / per_member[0].0.as_secs_f64();
-        figures.judge("time each, 1,000 against 100", &format!("{growth:.2}"), "<= 1.3", growth <= 1.3);
+        figures.judge(
+            "time each, 1,000 against 100",
+            &format!("{growth:.2}"),
+            "<= 1.3",
+            growth <= 1.3,
+        );
         let kib = per_member[1].1.saturating_sub(per_member[0].1) / 900;
-        figures.judge("memory of one more member", &format!("{kib} KiB"), "<= 64 KiB", kib <= 64);
+        figures.judge(
+            "memory of one more member",
+            &format!("{kib} KiB"),
+            "<= 64 KiB",
+            kib <= 64,
+        );
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(crate) fn start(programs: &Programs, figures: &mut Figures) -> anyhow::Resul
         let mut command = command::program(&programs.weft);
         weft.push(first_answer(command.arg("acp").env("WEFT_HOME", home.path()))?);
         let mut command = command::program(&programs.probe);
-        least.push(first_answer(command.args(["bench", "probe-initialize"]))?);
+        least.push(first_answer(command.arg("initialize"))?);
     }
     let (weft, least) = (median(weft), median(least));
     let ratio = weft.as_secs_f64() / least.as_secs_f64();

@@ -84,11 +84,18 @@ fn picture_of_card(card: &Card, elapsed: Duration) -> Vec<String> {
         "failed" => (RED, "✘"),
         _ => (CYAN, SPINNER[frame]),
     };
-    let mut lines = vec![format!("{colour}╭{RESET} {colour}{mark}{RESET} {BOLD}{}{RESET}", cut(&card.title))];
+    let mut lines = vec![format!(
+        "{colour}╭{RESET} {colour}{mark}{RESET} {BOLD}{}{RESET}",
+        cut(&card.title)
+    )];
     for line in card.text.lines().flat_map(wrap) {
         lines.push(format!("{colour}│{RESET} {line}"));
     }
-    lines.push(format!("{colour}╰ {}{RESET} {DIM}{:.1} s{RESET}", card.status.replace('_', " "), elapsed.as_secs_f32()));
+    lines.push(format!(
+        "{colour}╰ {}{RESET} {DIM}{:.1} s{RESET}",
+        card.status.replace('_', " "),
+        elapsed.as_secs_f32()
+    ));
     lines
 }
 
@@ -188,7 +195,10 @@ mod tests {
         for updates in [vec![], vec![call.clone()], vec![call.clone()], vec![call, done]] {
             plain.draw(&talk(&updates), Duration::ZERO).expect("written");
         }
-        assert_eq!(String::from_utf8(out).expect("text"), "you: go\n[in progress] t\n[completed] t\n");
+        assert_eq!(
+            String::from_utf8(out).expect("text"),
+            "you: go\n[in progress] t\n[completed] t\n"
+        );
     }
 
     #[test]
@@ -204,6 +214,9 @@ mod tests {
     #[test]
     fn long_lines_wrap_between_words() {
         let rows = wrap(&"word ".repeat(40));
-        assert!(rows.len() > 2 && rows.iter().all(|row| row.chars().count() <= WIDTH), "{rows:?}");
+        assert!(
+            rows.len() > 2 && rows.iter().all(|row| row.chars().count() <= WIDTH),
+            "{rows:?}"
+        );
     }
 }

@@ -28,7 +28,12 @@ pub(super) struct Card {
 
 impl Conversation {
     pub(super) fn new(prompt: &str) -> Self {
-        Self { items: vec![Item::Said { who: "you", text: prompt.to_owned() }] }
+        Self {
+            items: vec![Item::Said {
+                who: "you",
+                text: prompt.to_owned(),
+            }],
+        }
     }
 
     /// Takes one `session/update` in.
@@ -44,15 +49,25 @@ impl Conversation {
     fn say(&mut self, speaker: &'static str, text: &str) {
         match self.items.last_mut() {
             Some(Item::Said { who, text: said }) if *who == speaker => said.push_str(text),
-            _ => self.items.push(Item::Said { who: speaker, text: text.to_owned() }),
+            _ => self.items.push(Item::Said {
+                who: speaker,
+                text: text.to_owned(),
+            }),
         }
     }
 
     fn card(&mut self, update: &Value) {
         let id = update["toolCallId"].as_str().unwrap_or_default();
-        let known = self.items.iter().position(|item| matches!(item, Item::Card(card) if card.id == id));
+        let known = self
+            .items
+            .iter()
+            .position(|item| matches!(item, Item::Card(card) if card.id == id));
         let at = known.unwrap_or_else(|| {
-            self.items.push(Item::Card(Card { id: id.to_owned(), status: "pending".to_owned(), ..Card::default() }));
+            self.items.push(Item::Card(Card {
+                id: id.to_owned(),
+                status: "pending".to_owned(),
+                ..Card::default()
+            }));
             self.items.len() - 1
         });
         let Item::Card(card) = &mut self.items[at] else { return };
@@ -91,8 +106,19 @@ mod tests {
         ] {
             conversation.apply(&update);
         }
-        let card = Card { id: "1".into(), title: "t".into(), status: "completed".into(), text: "x".into() };
-        let said = |who, text: &str| Item::Said { who, text: text.to_owned() };
-        assert_eq!(conversation.items, [said("you", "go"), said("weft", "ab"), Item::Card(card)]);
+        let card = Card {
+            id: "1".into(),
+            title: "t".into(),
+            status: "completed".into(),
+            text: "x".into(),
+        };
+        let said = |who, text: &str| Item::Said {
+            who,
+            text: text.to_owned(),
+        };
+        assert_eq!(
+            conversation.items,
+            [said("you", "go"), said("weft", "ab"), Item::Card(card)]
+        );
     }
 }
