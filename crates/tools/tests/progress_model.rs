@@ -172,6 +172,44 @@ fn an_observer_reports_again_while_another_thread_reports_and_a_third_closes() {
 }
 
 #[test]
+fn an_observer_closes_the_channel_while_others_report_or_wait() {
+    explore(|| {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&seen);
+        let channel = Arc::new_cyclic(|weak: &std::sync::Weak<ModelChannel>| {
+            let weak = weak.clone();
+            ModelChannel::new(1, move |&report| {
+                let again = (report == 1).then(|| {
+                    let channel = weak.upgrade().expect("the channel lives");
+                    let again = channel.report(100);
+                    thread::yield_now();
+                    channel.close();
+                    again
+                });
+                to.lock()
+                    .expect("no panic under the lock")
+                    .push((report, again.flatten()));
+            })
+        });
+        channel.open();
+        let others = [2, 3].map(|report| {
+            let channel = Arc::clone(&channel);
+            thread::spawn(move || channel.report(report))
+        });
+        let own = channel.report(1);
+        let answers = others
+            .map(|other| other.join().expect("no panic"))
+            .into_iter()
+            .chain([own]);
+        let answers: Vec<_> = answers.collect();
+        channel.close();
+        let seen = seen.lock().expect("no panic under the lock").clone();
+        let told = answers.into_iter().chain(seen.iter().map(|(_, again)| *again));
+        assert_eq!(told.filter(|&answer| answer == Some(true)).count(), seen.len());
+    });
+}
+
+#[test]
 fn two_threads_close_at_once() {
     explore(|| {
         let model = Model::new(1);

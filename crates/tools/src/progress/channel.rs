@@ -16,7 +16,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard, ThreadId, current};
 /// Delivers items of one execution in order, while it is open.
 pub(crate) struct Channel<T> {
     state: Mutex<State<T>>,
-    /// Someone stopped delivering, room was made, or the channel closed.
+    /// Somebody stopped delivering, or the channel closed.
     changed: Condvar,
     /// Must not panic; it is called without a lock held.
     deliver: Box<dyn Fn(&T) + Send + Sync>,
@@ -134,9 +134,6 @@ impl<T> Channel<T> {
             drop(item);
             state = self.lock();
             state.delivered += 1;
-            if state.waiting > 0 {
-                self.changed.notify_all();
-            }
         }
         state.delivering = None;
         self.changed.notify_all();

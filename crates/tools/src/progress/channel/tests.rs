@@ -38,7 +38,6 @@ fn a_channel_accepts_between_its_one_opening_and_its_one_close() {
     channel.close();
     assert_eq!(channel.report(3), Ok(false));
     channel.open();
-    channel.close();
     assert_eq!(channel.report(4), Ok(false));
     assert_eq!(log.all(), [2]);
 }
