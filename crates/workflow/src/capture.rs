@@ -132,7 +132,7 @@ impl Capture {
             shared: &self.shared,
             snapshot: Some(candidate.snapshot),
         };
-        delivery.run(&candidate.members);
+        delivery.hand_over(&candidate.members);
     }
 
     /// Waits until everything observed so far has been through the sink.
@@ -257,18 +257,19 @@ struct Delivery<'a> {
 }
 
 impl Delivery<'_> {
-    /// Hands one state over, then everything that comes up meanwhile.
-    fn run(mut self, members: &[MemberEvent]) {
-        let mut flow = self.call(members);
-        while flow.is_continue()
-            && let Some(kind) = self.next()
-        {
-            flow = self.apply(&kind);
-        }
+    /// Hands over the state as it is, then everything that comes up meanwhile.
+    fn hand_over(mut self, members: &[MemberEvent]) {
+        let flow = self.call(members);
+        self.drain(flow);
     }
 
+    /// Takes one observation in, then everything that comes up meanwhile.
     fn observe(mut self, kind: &ObservationKind) {
-        let mut flow = self.apply(kind);
+        let flow = self.apply(kind);
+        self.drain(flow);
+    }
+
+    fn drain(&mut self, mut flow: ControlFlow<()>) {
         while flow.is_continue()
             && let Some(kind) = self.next()
         {
