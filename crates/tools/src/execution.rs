@@ -78,7 +78,8 @@ impl ToolExecution {
         };
         Self {
             shared: Arc::new(shared),
-            signal: request.signal,
+            // A child, so that a tool that cancels its own signal stops nobody else.
+            signal: request.signal.child_token(),
         }
     }
 

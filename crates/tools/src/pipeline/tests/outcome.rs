@@ -280,3 +280,16 @@ async fn what_is_deferred_after_the_execute_phase_has_no_effect() {
     let result = observed(&registry, call("c1", "t")).await;
     assert_eq!((result.contexts, result.concludes_turn), (Vec::new(), false));
 }
+
+#[tokio::test]
+async fn a_tool_that_cancels_its_own_signal_stops_nobody_else() {
+    let registry = TestTool::new("t", |execution| async move {
+        execution.signal().cancel();
+        Ok(json!(1))
+    });
+    let registry = registry.alone();
+    let call = call("c1", "t");
+    let signal = call.signal.clone();
+    assert_eq!(code_of(&observed(&registry, call).await), Some(ErrorCode::Aborted));
+    assert!(!signal.is_cancelled());
+}
