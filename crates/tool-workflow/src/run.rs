@@ -83,7 +83,7 @@ fn request(execution: &ToolExecution, caller: &Arc<AgentContext>) -> Result<Star
         members: Arc::new(AgentMembers {
             parent: Arc::clone(caller),
         }),
-        cancel: execution.signal().clone(),
+        cancel: execution.signal().child_token(),
     })
 }
 

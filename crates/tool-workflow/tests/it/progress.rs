@@ -6,7 +6,8 @@ use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{ProgressLimits, ResultForView, ResultView, ToolLimits};
 use weft_types::MemberOutcome;
 use weft_workflow::{
-    ObservationKind, RunInfo, StartRequest, TestRun, WorkflowEngine, WorkflowMeta, WorkflowObservation,
+    ObservationChecker, ObservationKind, RunInfo, StartRequest, TestRun, WorkflowEngine, WorkflowMeta,
+    WorkflowObservation,
 };
 
 use crate::support::{Bench, done, said, started};
@@ -102,6 +103,8 @@ async fn d02_g22_other_listeners_see_the_same_with_and_without_the_tool() {
     };
     drop(without.engine.start(request).expect("accepted"));
     let seen_with = seen_with.lock().expect("not poisoned");
+    let mut checker = ObservationChecker::new();
+    assert!(seen_with.iter().all(|observation| checker.observe(observation).is_ok()));
     assert_eq!(
         (
             seen_with.len(),
