@@ -29,9 +29,11 @@ mod plain;
 mod prelude;
 mod rejections;
 mod render;
+mod sandbox;
 mod session;
 
 use control::Control;
+use sandbox::MemoryGauge;
 
 /// The engine's thread needs a real stack: the script's own limit is counted within it.
 const ENGINE_STACK: usize = 8 * 1024 * 1024;
@@ -65,10 +67,12 @@ fn serve() -> io::Result<()> {
         None => return Ok(()),
     };
     limits::apply(&setup)?;
+    let gauge = MemoryGauge::open();
+    sandbox::enter(&gauge)?;
     let control = Arc::new(Control::new());
     let (sender, receiver) = mpsc::channel();
     control::start_watchdog(&control)?;
-    start_engine(setup, Arc::clone(&control), receiver)?;
+    start_engine(setup, Arc::clone(&control), receiver, gauge)?;
     while let Some(message) = inbox.next()? {
         if matches!(message, ToWorker::Cancel) {
             control.cancel();
@@ -83,10 +87,15 @@ fn serve() -> io::Result<()> {
 ///
 /// The channel is unbounded, so that stdin is always read and the parent never blocks on it; what it holds is bounded
 /// by the calls in flight.
-fn start_engine(setup: Setup, control: Arc<Control>, receiver: mpsc::Receiver<ToWorker>) -> io::Result<()> {
+fn start_engine(
+    setup: Setup,
+    control: Arc<Control>,
+    receiver: mpsc::Receiver<ToWorker>,
+    gauge: MemoryGauge,
+) -> io::Result<()> {
     let thread = thread::Builder::new().name("engine".into()).stack_size(ENGINE_STACK);
     let run = move || {
-        let result = catch_unwind(AssertUnwindSafe(|| engine::run(&setup, &control, &receiver)));
+        let result = catch_unwind(AssertUnwindSafe(|| engine::run(&setup, &control, &receiver, &gauge)));
         let code = match result {
             Ok(Ok(())) => 0,
             Ok(Err(error)) => {

@@ -18,6 +18,7 @@ use super::load::load;
 use super::notes::Notes;
 use super::output::Output;
 use super::rejections::Rejections;
+use super::sandbox::MemoryGauge;
 use super::session::Session;
 use crate::frames::FrameError;
 use crate::protocol::{Args, FromWorker, Go, Load, Setup, ToWorker};
@@ -55,12 +56,17 @@ pub(super) enum EngineError {
 }
 
 /// Runs one script from its text to the report on its end.
-pub(super) fn run(setup: &Setup, control: &Arc<Control>, inbox: &Receiver<ToWorker>) -> Result<(), EngineError> {
+pub(super) fn run(
+    setup: &Setup,
+    control: &Arc<Control>,
+    inbox: &Receiver<ToWorker>,
+    gauge: &MemoryGauge,
+) -> Result<(), EngineError> {
     let Ok(ToWorker::Load(script)) = inbox.recv() else {
         return Err(EngineError::NoScript);
     };
     let output = Rc::new(RefCell::new(Output::new(setup)));
-    let memory_before = memory_peak();
+    let memory_before = gauge.peak();
     // Never torn down: that takes time, and asserts what a script that ran out of memory may have broken.
     let runtime = ManuallyDrop::new(Runtime::new().map_err(broken)?);
     runtime.set_memory_limit(setup.max_heap_bytes);
@@ -80,19 +86,11 @@ pub(super) fn run(setup: &Setup, control: &Arc<Control>, inbox: &Receiver<ToWork
         worker.run(script, &rejections)
     })?;
     if let Some(report) = report {
-        let heap_used = memory_peak().saturating_sub(memory_before);
+        let heap_used = gauge.peak().saturating_sub(memory_before);
         let finished = report.into_finished(heap_used, setup);
         output.borrow_mut().send(&FromWorker::Finished(finished))?;
     }
     Ok(())
-}
-
-/// The most memory that the process has ever used, in bytes; 0 where that cannot be told.
-fn memory_peak() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
-    kib.unwrap_or(0) * 1024
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]

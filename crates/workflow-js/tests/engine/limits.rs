@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::harness::{Harness, config, error_of, value_of};
+use super::harness::{Harness, config, error_of, shell_worker, value_of};
 
 #[tokio::test]
 async fn g75_the_cap_of_items_is_exact() {
@@ -222,4 +222,48 @@ async fn a_start_that_takes_too_long_is_refused() {
         result.error
     );
     assert_eq!(harness.members.counts().aborted_starts, 1);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_worker_process_is_limited_and_shut_in() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let mut config = config();
+    config.niceness = 7;
+    config.worker = shell_worker("echo $$ > \"$0\"; exec \"$1\"");
+    config.worker.args.push(folder.path().join("pid").into());
+    config.worker.args.push(env!("CARGO_BIN_EXE_weft-worker-test").into());
+    let harness = Harness::with(config);
+    let run = harness.start("await agent('hangs')");
+    let pid = std::fs::read_to_string(folder.path().join("pid")).expect("the worker has written it");
+    let proc = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", pid.trim())).expect("the worker lives");
+    let soft_limit = |name: &str| {
+        let limits = proc("limits");
+        let line = limits
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .expect("a known limit");
+        line.split_whitespace().next().expect("a value").to_owned()
+    };
+    assert_eq!(soft_limit("Max core file size"), "0");
+    assert_eq!(soft_limit("Max cpu time"), "600");
+    assert_eq!(soft_limit("Max address space"), (1u64 << 30).to_string());
+    let descriptors: u32 = soft_limit("Max open files").parse().expect("a number");
+    let is_open = |fd: u32| std::fs::symlink_metadata(format!("/proc/{}/fd/{fd}", pid.trim())).is_ok();
+    assert!(
+        descriptors < 10 && (0..descriptors).all(is_open),
+        "no descriptor is free"
+    );
+    assert!(proc("status").contains("NoNewPrivs:\t1"), "landlock is on");
+    let stat = proc("stat");
+    let fields: Vec<_> = stat
+        .rsplit(')')
+        .next()
+        .expect("after the name")
+        .split_whitespace()
+        .collect();
+    assert_eq!(fields[2], pid.trim(), "it leads a process group of its own");
+    assert_eq!(fields[16], "7", "its niceness");
+    run.cancel(None);
+    harness.finish(&*run).await;
 }
