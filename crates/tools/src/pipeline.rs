@@ -48,13 +48,29 @@ pub(crate) struct Settled {
     content: Vec<ContentBlock>,
     deferred: Deferred,
     /// Policies have no say in this result.
-    is_final: bool,
+    is_sealed: bool,
 }
 
 /// Why a call ends before its time.
+#[derive(Clone)]
 struct Stop {
     error: ToolError,
-    is_final: bool,
+    is_sealed: bool,
+}
+
+impl Stop {
+    /// A failure like any other, which policies after the body judge.
+    fn open(error: ToolError) -> Self {
+        Self {
+            error,
+            is_sealed: false,
+        }
+    }
+
+    /// A failure that no policy has a say in: one of a policy itself, or of a call that none has seen.
+    fn sealed(error: ToolError) -> Self {
+        Self { error, is_sealed: true }
+    }
 }
 
 impl Opened {
@@ -84,17 +100,17 @@ impl Opened {
         let _over = over.drop_guard();
         contained_future(|| chain.step(0, execution.clone()))
             .await
-            .map_err(|panic| Stop {
-                error: ToolError::new(format!("a policy around tool {} panicked: {panic}", execution.name())),
-                is_final: true,
+            .map_err(|panic| {
+                let message = format!("a policy around tool {} panicked: {panic}", execution.name());
+                Stop::sealed(ToolError::new(message))
             })
     }
 
     /// Judges what came out of the execute phase, and renders it.
     fn settle(self, executed: Result<Executed, Stop>) -> Settled {
-        let (outcome, is_final) = match executed {
+        let (outcome, is_sealed) = match executed {
             Ok(executed) => (self.judge(executed), false),
-            Err(stop) => (Err(stop.error), stop.is_final),
+            Err(stop) => (Err(stop.error), stop.is_sealed),
         };
         let deferred = self.execution.take_deferred();
         let mut settled = Settled {
@@ -104,7 +120,7 @@ impl Opened {
             outcome,
             content: Vec::new(),
             deferred,
-            is_final,
+            is_sealed,
         };
         settled.render();
         settled

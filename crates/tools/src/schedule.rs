@@ -26,7 +26,7 @@ pub trait CallJournal: Send + Sync {
     fn finished(&self, call: &ToolCallRequest, result: &ToolResult) -> Result<(), JournalError>;
 
     /// Returns when all that was written is durable enough for the body of this call to start. A failure
-    /// fails the call, and the body does not start.
+    /// fails the call, and the body does not start. Dropped when the call is cancelled meanwhile.
     fn before_body<'a>(&'a self, _call: &'a ToolCallRequest) -> BoxFuture<'a, Result<(), JournalError>> {
         Box::pin(ready(Ok(())))
     }

@@ -19,14 +19,7 @@ pub(super) enum Admission {
     /// If the user says so.
     Ask,
     /// Never.
-    Stopped(ToolError, Finality),
-}
-
-/// Whether policies have a say in a result.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Finality {
-    Final,
-    Open,
+    Stopped(Stop),
 }
 
 impl Opened {
@@ -58,7 +51,7 @@ impl Opened {
 
     fn decide(&self) -> Admission {
         if self.execution.signal().is_cancelled() {
-            return Admission::Stopped(aborted(&self.execution), Finality::Final);
+            return Admission::Stopped(Stop::sealed(aborted(&self.execution)));
         }
         let name = self.execution.name();
         let arguments = self.execution.arguments();
@@ -72,8 +65,8 @@ impl Opened {
             // Nobody is bothered with a call that cannot run.
             Ok(Decision::Ask) if self.runnable.is_err() => Admission::Pass,
             Ok(Decision::Ask) => Admission::Ask,
-            Ok(Decision::Deny { reason }) => Admission::Stopped(denied(name, &reason), Finality::Open),
-            Err(panic) => Admission::Stopped(panicked(name, &panic), Finality::Final),
+            Ok(Decision::Deny { reason }) => Admission::Stopped(Stop::open(denied(name, &reason))),
+            Err(panic) => Admission::Stopped(Stop::sealed(panicked(name, &panic))),
         }
     }
 
@@ -82,25 +75,30 @@ impl Opened {
         match &self.admission {
             Admission::Pass => {}
             Admission::Ask => self.ask().await?,
-            Admission::Stopped(error, finality) => {
-                return Err(Stop {
-                    error: error.clone(),
-                    is_final: *finality == Finality::Final,
-                });
-            }
+            Admission::Stopped(stop) => return Err(stop.clone()),
         }
         self.check_signal()?;
         self.ask_guards()?;
         if let Some(checkpoint) = checkpoint {
-            checkpoint.await.map_err(|error| {
-                let name = self.execution.name();
-                Stop::open(ToolError::new(format!("tool {name} was not started: {error}")))
-            })?;
+            self.pass(checkpoint).await?;
         }
         self.check_signal()
     }
 
+    async fn pass(&self, checkpoint: Checkpoint<'_>) -> Result<(), Stop> {
+        let passed = tokio::select! {
+            biased;
+            passed = checkpoint => passed,
+            () = self.execution.signal().cancelled() => Ok(()),
+        };
+        passed.map_err(|error| {
+            let name = self.execution.name();
+            Stop::open(ToolError::new(format!("tool {name} was not started: {error}")))
+        })
+    }
+
     async fn ask(&self) -> Result<(), Stop> {
+        self.check_signal()?;
         let execution = &self.execution;
         let name = execution.name();
         let (Some(approver), Some(agent)) = (self.layer.approver(), execution.agent()) else {
@@ -130,7 +128,7 @@ impl Opened {
             Ok(Approval::Rejected) => denied(name, "the user rejected it"),
             Ok(Approval::Cancelled) => denied(name, "the question to the user was cancelled"),
             Ok(Approval::Unavailable) => nobody(name),
-            Err(panic) => return Err(Stop::final_(panicked(name, &panic))),
+            Err(panic) => return Err(Stop::sealed(panicked(name, &panic))),
         }))
     }
 
@@ -142,7 +140,7 @@ impl Opened {
                 match contained(|| guard(&self.execution)) {
                     Ok(Ok(())) => {}
                     Ok(Err(reason)) => return Err(Stop::open(denied(name, &reason))),
-                    Err(panic) => return Err(Stop::final_(panicked(name, &panic))),
+                    Err(panic) => return Err(Stop::sealed(panicked(name, &panic))),
                 }
                 last = Some(number);
             }
@@ -151,20 +149,10 @@ impl Opened {
     }
 
     fn check_signal(&self) -> Result<(), Stop> {
-        match self.execution.signal().is_cancelled() {
-            true => Err(Stop::open(aborted(&self.execution))),
-            false => Ok(()),
+        if self.execution.signal().is_cancelled() {
+            return Err(Stop::open(aborted(&self.execution)));
         }
-    }
-}
-
-impl Stop {
-    fn open(error: ToolError) -> Self {
-        Self { error, is_final: false }
-    }
-
-    fn final_(error: ToolError) -> Self {
-        Self { error, is_final: true }
+        Ok(())
     }
 }
 
@@ -186,10 +174,15 @@ fn unknown_tool(layer: &Layer, name: &str) -> ToolError {
     if tools.len() > MAX_NAMES {
         names.push("…");
     }
-    let there_are = match names.is_empty() {
-        true => "there are no tools".to_owned(),
-        false => format!("there are {}", names.join(", ")),
+    let there_are = if names.is_empty() {
+        "there are no tools"
+    } else {
+        "there are "
     };
+    let names = names.join(", ");
     let name = arguments::excerpt(name, 100);
-    ToolError::with_code(ErrorCode::UnknownTool, format!("unknown tool {name:?}; {there_are}"))
+    ToolError::with_code(
+        ErrorCode::UnknownTool,
+        format!("unknown tool {name:?}; {there_are}{names}"),
+    )
 }

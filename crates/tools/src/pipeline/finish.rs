@@ -13,9 +13,10 @@ use crate::{Replacement, ResultObservation, ToolError, ToolResult, Verdict};
 impl Settled {
     /// Phases 6 to 9.
     pub(crate) async fn finish(mut self) -> ToolResult {
-        let added = match self.is_final {
-            true => Vec::new(),
-            false => self.ask_policies().await,
+        let added = if self.is_sealed {
+            Vec::new()
+        } else {
+            self.ask_policies().await
         };
         if self.outcome.is_ok() && self.execution.signal().is_cancelled() {
             self.fail(aborted(&self.execution));

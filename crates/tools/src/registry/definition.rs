@@ -61,11 +61,12 @@ impl Definition {
     }
 
     pub(crate) fn check_value(&self, value: &Value) -> Result<(), ToolError> {
-        let violations = match is_deeper_than(value, MAX_DEPTH) {
-            true => Err(format!("it is nested deeper than {MAX_DEPTH} levels")),
-            false => self.output.check(value),
+        let checked = if is_deeper_than(value, MAX_DEPTH) {
+            Err(format!("it is nested deeper than {MAX_DEPTH} levels"))
+        } else {
+            self.output.check(value)
         };
-        violations.map_err(|violations| {
+        checked.map_err(|violations| {
             let message = format!("invalid value of tool {}: {violations}", self.name());
             ToolError::with_code(ErrorCode::InvalidToolOutput, message)
         })

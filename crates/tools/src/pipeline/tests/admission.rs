@@ -364,3 +364,25 @@ async fn a_cancel_during_the_check_point_keeps_the_body_from_starting() {
     let result = opened.run(Some(checkpoint.boxed())).await.finish().await;
     assert_eq!(code_of(&result), Some(ErrorCode::AbortedBeforeDispatch));
 }
+
+#[tokio::test]
+async fn a_cancelled_call_does_not_wait_for_a_check_point_that_hangs() {
+    let registry = TestTool::new("read", |_| async { panic!("must not run") }).alone();
+    let call = call("c1", "read");
+    let signal = call.signal.clone();
+    let opened = Opened::new(&registry.layer, call);
+    let (settled, ()) = tokio::join!(opened.run(Some(pending().boxed())), async { signal.cancel() });
+    assert_eq!(code_of(&settled.finish().await), Some(ErrorCode::AbortedBeforeDispatch));
+}
+
+#[tokio::test]
+async fn the_user_is_not_asked_about_a_call_that_is_cancelled_already() {
+    let registry = asking();
+    registry.set_approver(Arc::new(Answers(|_, _| panic!("must not be asked"))));
+    let call = call("c1", "write");
+    let signal = call.signal.clone();
+    let opened = Opened::new(&registry.layer, call);
+    signal.cancel();
+    let result = opened.run(None).await.finish().await;
+    assert_eq!(code_of(&result), Some(ErrorCode::AbortedBeforeDispatch));
+}

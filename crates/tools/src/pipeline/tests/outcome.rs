@@ -133,6 +133,26 @@ async fn rule20_only_a_success_turns_into_aborted_and_deferred_contexts_stay() {
 }
 
 #[tokio::test]
+async fn rule20_policies_after_the_body_are_shown_the_abort_and_not_the_success() {
+    let (registry, signal) = cancelled_midway(|| Ok(json!("done")));
+    let seen = Log::default();
+    let to = seen.clone();
+    let _policy = registry.after_execute(move |_, result| {
+        to.push(text_of(&result));
+        async { Verdict::accept() }.boxed()
+    });
+    observed(
+        &registry,
+        crate::ToolCallRequest {
+            signal,
+            ..call("c1", "t")
+        },
+    )
+    .await;
+    assert_eq!(seen.all(), ["Error: tool t was cancelled"]);
+}
+
+#[tokio::test]
 async fn rule20_a_policy_cannot_turn_a_cancelled_call_into_a_success() {
     let registry = TestTool::idle("t").alone();
     let call = call("c1", "t");

@@ -143,6 +143,22 @@ async fn rule20_a_success_without_the_body_while_the_caller_has_cancelled_is_abo
 }
 
 #[tokio::test]
+async fn a_body_does_not_start_under_a_signal_that_has_fired() {
+    let registry = TestTool::new("t", |_| async { panic!("must not run") }).alone();
+    let own = CancellationToken::new();
+    own.cancel();
+    let wrapper = registry.around_execute(move |_, next| next.run_with_signal(own.clone()));
+    let result = observed(&registry, call("c1", "t")).await;
+    assert_eq!(code_of(&result), Some(ErrorCode::AbortedBeforeDispatch));
+    drop(wrapper);
+    let call = call("c2", "t");
+    let signal = call.signal.clone();
+    let _cancels = registry.started().subscribe(None, move |_| signal.cancel());
+    let result = observed(&registry, call).await;
+    assert_eq!(code_of(&result), Some(ErrorCode::AbortedBeforeDispatch));
+}
+
+#[tokio::test]
 async fn rule18_a_panic_of_a_wrapper_is_final_and_aborts_the_body_it_waited_for() {
     let registry = TestTool::new("t", |_| std::future::pending()).alone();
     let _wrapper = registry.around_execute(|_, next| {
