@@ -40,9 +40,9 @@ impl MemoryGauge {
 
 /// Shuts this process in. Its standard descriptors and the gauge stay.
 pub(super) fn enter(gauge: &MemoryGauge) -> io::Result<()> {
-    forbid_new_descriptors(gauge)?;
+    // The first still needs a descriptor of its own.
     forbid_paths_and_programs();
-    Ok(())
+    forbid_new_descriptors(gauge)
 }
 
 /// Without a free descriptor there are no more files, sockets or pipes, whatever the system.
