@@ -133,7 +133,7 @@ impl Owner {
         loop {
             tokio::select! {
                 biased;
-                () = claim.cancelled.cancelled() => return self.fail(String::new()),
+                () = claim.cancelled.cancelled() => return self.fail("it was cancelled".into()),
                 () = self.caller.cancelled() => claim.cancel("it was cancelled by its caller"),
                 () = sleep_until(began + self.config.max_run_time), if !self.config.max_run_time.is_zero() => {
                     let limit = self.config.max_run_time;
@@ -150,21 +150,26 @@ impl Owner {
         }
     }
 
-    /// Claims the outcome for a failure, unless a cancel was first.
-    fn fail(&self, error: String) -> Verdict {
+    /// Claims the run for a verdict. A cancel that was first stands.
+    fn claim(&self, verdict: Verdict) -> Verdict {
         match self.shared.claim.settle() {
-            Ok(()) => Verdict::Failed(error),
+            Ok(()) => verdict,
             Err(reason) => Verdict::Cancelled(reason),
         }
     }
 
+    fn fail(&self, error: String) -> Verdict {
+        self.claim(Verdict::Failed(error))
+    }
+
     /// The worker is gone. Its first sign of that closes the run to whatever else might come from it.
     async fn fail_by_death(&self, worker: &mut Connection, why: Option<String>) -> Verdict {
-        let verdict = self.fail(String::new());
-        let Verdict::Failed(_) = verdict else { return verdict };
-        match why {
-            Some(why) => Verdict::Failed(format!("the worker process broke the protocol: {why}")),
-            None => Verdict::Failed(worker.cause_of_death(&self.config).await),
+        if let Some(why) = why {
+            return self.fail(script::broken(&why));
+        }
+        match self.fail(String::new()) {
+            Verdict::Failed(_) => Verdict::Failed(worker.cause_of_death(&self.config).await),
+            verdict => verdict,
         }
     }
 
@@ -312,15 +317,13 @@ impl Owner {
     fn note_strays(&mut self, more: u64) {
         let total = self.stopped.len() as u64 + more;
         if total > 0 {
-            let what = if total == 1 {
-                "1 agent was stopped"
-            } else {
-                &format!("{total} agents were stopped")
-            };
             let names = name_list(&self.stopped, total);
-            self.notes.push(format!(
-                "{what} because the script returned and had not awaited it: {names}"
-            ));
+            self.notes.push(match total {
+                1 => format!("1 agent was stopped because the script returned and had not awaited it: {names}"),
+                _ => {
+                    format!("{total} agents were stopped because the script returned and had not awaited them: {names}")
+                }
+            });
         }
     }
 

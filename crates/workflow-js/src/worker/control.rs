@@ -32,22 +32,29 @@ pub(super) struct Control {
     stopped: AtomicBool,
     watchdog: OnceLock<Thread>,
     watchdog_idle: AtomicBool,
+    clock: fn() -> u64,
 }
 
 impl Control {
+    /// A control by the CPU time of this process.
     pub(super) fn new() -> Self {
+        Self::with_clock(cpu_time)
+    }
+
+    fn with_clock(clock: fn() -> u64) -> Self {
         Self {
             slice_end: AtomicU64::new(NEVER),
             cancel_end: AtomicU64::new(NEVER),
             stopped: AtomicBool::new(false),
             watchdog: OnceLock::new(),
             watchdog_idle: AtomicBool::new(false),
+            clock,
         }
     }
 
     /// Begins a slice of at most this much CPU time.
     pub(super) fn begin(&self, budget: Duration) {
-        self.slice_end.store(cpu_time() + micros(budget), Ordering::SeqCst);
+        self.slice_end.store((self.clock)() + micros(budget), Ordering::SeqCst);
         if self.watchdog_idle.load(Ordering::SeqCst)
             && let Some(watchdog) = self.watchdog.get()
         {
@@ -62,7 +69,7 @@ impl Control {
 
     /// Makes every hook throw from now on, and everything stop soon.
     pub(super) fn cancel(&self) {
-        let end = cpu_time() + micros(AFTER_CANCEL);
+        let end = (self.clock)() + micros(AFTER_CANCEL);
         // The first cancel counts.
         self.cancel_end.fetch_min(end, Ordering::SeqCst);
     }
@@ -73,7 +80,7 @@ impl Control {
 
     /// Whether script that runs now has to stop. Once true, it stays so until the next slice begins.
     pub(super) fn must_stop(&self) -> bool {
-        let late = cpu_time() >= self.deadline();
+        let late = (self.clock)() >= self.deadline();
         if late {
             self.stopped.store(true, Ordering::SeqCst);
         }
@@ -115,7 +122,7 @@ fn watch(control: &Control) {
             continue;
         }
         let latest = deadline.saturating_add(micros(TOLERANCE));
-        let now = cpu_time();
+        let now = (control.clock)();
         if now >= latest {
             process::exit(i32::from(EXIT_STUCK));
         }
@@ -145,49 +152,71 @@ fn micros(duration: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
-    fn burn(budget: Duration) {
-        let until = cpu_time() + micros(budget);
-        while cpu_time() < until {}
+    thread_local! {
+        static NOW: Cell<u64> = const { Cell::new(1_000) };
     }
 
+    fn control() -> Control {
+        Control::with_clock(|| NOW.get())
+    }
+
+    fn pass(time: Duration) {
+        NOW.set(NOW.get() + micros(time));
+    }
+
+    const SLICE: Duration = Duration::from_secs(5);
+
     #[test]
-    fn a_slice_is_over_when_its_cpu_time_is_used_up() {
-        let control = Control::new();
-        control.begin(Duration::from_millis(5));
-        assert!(!control.must_stop());
-        burn(Duration::from_millis(6));
+    fn a_slice_is_over_when_its_time_is_used_up() {
+        let control = control();
+        control.begin(SLICE);
+        pass(SLICE - Duration::from_micros(1));
+        assert!(!control.must_stop() && !control.was_stopped());
+        pass(Duration::from_micros(1));
         assert!(control.must_stop() && control.was_stopped());
     }
 
     #[test]
     fn nothing_is_late_between_slices() {
-        let control = Control::new();
-        control.begin(Duration::ZERO);
+        let control = control();
+        control.begin(SLICE);
         control.end();
+        pass(SLICE);
+        assert!(!control.must_stop());
+        control.begin(SLICE);
         assert!(!control.must_stop());
     }
 
     #[test]
     fn a_cancel_shortens_the_slice_and_all_that_follow() {
-        let control = Control::new();
-        control.begin(Duration::from_secs(100));
+        let control = control();
+        control.begin(SLICE);
         control.cancel();
         assert!(control.is_cancelled() && !control.must_stop());
-        burn(AFTER_CANCEL);
+        pass(AFTER_CANCEL);
         assert!(control.must_stop());
-        control.begin(Duration::from_secs(100));
+        control.begin(SLICE);
         assert!(control.must_stop());
     }
 
     #[test]
     fn a_second_cancel_gives_no_more_time() {
-        let control = Control::new();
-        control.begin(Duration::from_secs(100));
+        let control = control();
+        control.begin(SLICE);
         control.cancel();
-        burn(AFTER_CANCEL);
+        pass(AFTER_CANCEL);
         control.cancel();
         assert!(control.must_stop());
+    }
+
+    #[test]
+    fn the_clock_counts_work_and_not_waiting() {
+        let before = cpu_time();
+        while cpu_time() == before {}
+        assert!(cpu_time() > before);
     }
 }

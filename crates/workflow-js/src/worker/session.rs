@@ -124,13 +124,15 @@ impl<'js> Session<'js> {
     /// Runs the script's function until it ends one way or another.
     pub(super) fn play(&self, body: &Function<'js>, inbox: &Receiver<ToWorker>) -> (Ending<'js>, Option<Promise<'js>>) {
         self.control.begin(self.slice());
-        let main = match body.call::<_, Promise<'js>>(()) {
-            Ok(main) => main,
-            Err(error) => return (self.broken(error), None),
+        let (ending, main) = match body.call::<_, Promise<'js>>(()) {
+            Ok(main) => (
+                self.drive(&main, inbox).unwrap_or_else(|error| self.broken(error)),
+                Some(main),
+            ),
+            Err(error) => (self.broken(error), None),
         };
-        let ending = self.drive(&main, inbox).unwrap_or_else(|error| self.broken(error));
         self.control.end();
-        (ending, Some(main))
+        (ending, main)
     }
 
     fn drive(&self, main: &Promise<'js>, inbox: &Receiver<ToWorker>) -> Result<Ending<'js>> {

@@ -176,7 +176,9 @@ async fn g76_a_cancel_during_a_start_leaves_no_trace_but_the_count() {
 
 #[tokio::test]
 async fn a_cancel_rejects_calls_that_wait_for_a_slot() {
-    let harness = Harness::new();
+    let mut config = config();
+    config.cancel_grace = Duration::from_secs(30);
+    let harness = Harness::with(config);
     let run = harness.start("await parallel(Array.from({ length: 100 }, () => () => agent('hangs')))");
     harness.members.wait(|counts| counts.at_work == 16).await;
     run.cancel(None);

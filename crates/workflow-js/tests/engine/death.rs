@@ -287,3 +287,22 @@ async fn a_worker_that_is_told_nonsense_exits_with_an_error() {
         .expect("the worker reads");
     assert_eq!(worker.wait().await.expect("it exits").code(), Some(1));
 }
+
+#[tokio::test]
+async fn a_worker_ignores_replies_to_nothing_and_messages_out_of_turn() {
+    let (mut worker, mut frames) = worker_with("return await agent('x')");
+    for message in [
+        json!({ "Reply": { "seq": 99, "reply": { "Text": "nobody asked" } } }),
+        json!({ "Go": { "args": "Absent", "max_total_agents": 1 } }),
+        json!({ "Reply": { "seq": 1, "reply": { "Text": "answer" } } }),
+        json!({ "Reply": { "seq": 1, "reply": { "Text": "again" } } }),
+    ] {
+        frames.extend(frame(&message));
+    }
+    let mut stdin = worker.stdin.take().expect("piped");
+    stdin.write_all(&frames).await.expect("the worker reads");
+    let output = worker.wait_with_output().await.expect("it exits");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains(r#"{"Returned":"answer"}"#), "{said}");
+    drop(stdin);
+}

@@ -83,10 +83,7 @@ impl Owner {
         }
         cut_list(&mut finished.unsent, cut_label);
         cut_list(&mut finished.notes, |note| cut_bytes(note, MAX_NOTE_BYTES));
-        match self.shared.claim.settle() {
-            Ok(()) => Verdict::Finished(finished),
-            Err(reason) => Verdict::Cancelled(reason),
-        }
+        self.claim(Verdict::Finished(finished))
     }
 
     /// Starts as many members as there are slots for.
@@ -146,6 +143,7 @@ fn cut_list(texts: &mut Vec<String>, cut: impl Fn(&str) -> String) {
     }
 }
 
-fn broken(problem: &str) -> String {
+/// The error of a run whose worker broke a rule.
+pub(super) fn broken(problem: &str) -> String {
     format!("the worker process broke the protocol: {problem}")
 }
