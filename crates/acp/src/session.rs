@@ -133,16 +133,17 @@ impl Prompt {
         }
         let mut in_flight = session.in_flight();
         let cancelled = in_flight.as_ref().is_some_and(|in_flight| in_flight.cancelled);
-        answer(match end {
-            Some(end) if !cancelled => stop_reason(end),
-            _ => Ok(StopReason::Cancelled),
-        });
+        answer(settle(end, cancelled));
         *in_flight = None;
     }
 }
 
-/// How the end of a turn is answered.
-fn stop_reason(end: TurnEnd) -> Result<StopReason, RequestError> {
+/// How a prompt is answered: by the end of its turn, if it was seen. A client that asked for the cancel gets
+/// just that, even if the turn came to another end in the same moment.
+fn settle(end: Option<TurnEnd>, cancelled: bool) -> Result<StopReason, RequestError> {
+    let Some(end) = end.filter(|_| !cancelled) else {
+        return Ok(StopReason::Cancelled);
+    };
     match end {
         TurnEnd::Completed => Ok(StopReason::EndTurn),
         TurnEnd::Aborted { .. } | TurnEnd::Interrupted => Ok(StopReason::Cancelled),
@@ -171,14 +172,23 @@ mod tests {
             (TurnEnd::Refusal, StopReason::Refusal),
         ];
         for (end, expected) in cases {
-            assert_eq!(stop_reason(end), Ok(expected));
+            assert_eq!(settle(Some(end), false), Ok(expected));
         }
         let message = "no model is configured; set `model`".to_owned();
         assert_eq!(
-            stop_reason(TurnEnd::Error { message }),
+            settle(Some(TurnEnd::Error { message }), false),
             Err(RequestError::Internal(
                 "turn failed: no model is configured; set `model`".into()
             ))
         );
+    }
+
+    #[test]
+    fn a_cancel_wins_over_every_end() {
+        let message = "late".to_owned();
+        for end in [Some(TurnEnd::Completed), Some(TurnEnd::Error { message }), None] {
+            assert_eq!(settle(end, true), Ok(StopReason::Cancelled));
+        }
+        assert_eq!(settle(None, false), Ok(StopReason::Cancelled));
     }
 }

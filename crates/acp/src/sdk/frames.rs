@@ -147,7 +147,79 @@ fn expectation(reason: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::task::Poll;
+
     use super::*;
+
+    fn call(method: &str, id: i64) -> Inbound {
+        Inbound::Message(RawJsonRpcMessage::request(method.into(), json!({}), id).expect("the params are an object"))
+    }
+
+    #[tokio::test]
+    async fn frm07_what_comes_behind_initialize_waits_for_its_answer() {
+        let input = Input::of(vec![call("initialize", 1), call("session/new", 2)]);
+        let outbox = Outbox::start(std::io::sink(), crate::OutboxBytes::default()).unwrap();
+        let (to, mut frames) = futures::channel::mpsc::unbounded();
+        let gate = Gate::default();
+        let mut feeding = pin!(feed(input, to, &gate, &outbox, StallTimeout::default()));
+        let mut poll_often = async || {
+            for _ in 0..10 {
+                let poll = poll_fn(|context| Poll::Ready(feeding.as_mut().poll(context))).await;
+                if poll.is_ready() {
+                    break;
+                }
+            }
+        };
+        poll_often().await;
+        assert!(frames.try_recv().is_ok(), "initialize goes through");
+        assert!(frames.try_recv().is_err(), "and nothing behind it");
+        gate.answered(&RawJsonRpcId::Number(2));
+        poll_often().await;
+        assert!(frames.try_recv().is_err(), "the answer to something else opens nothing");
+        gate.answered(&RawJsonRpcId::Number(1));
+        poll_often().await;
+        assert!(frames.try_recv().is_ok());
+        outbox.close();
+    }
+
+    /// A client that does not read, until the sender is dropped.
+    struct Stalled(std::sync::mpsc::Receiver<()>);
+
+    impl std::io::Write for Stalled {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            self.0.recv().map_err(|_| std::io::ErrorKind::BrokenPipe)?;
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_asks_on_without_reading_is_given_up() {
+        let (_stall, stalled) = std::sync::mpsc::channel();
+        let bound = crate::OutboxBytes::new(4 << 10).unwrap();
+        let outbox = Outbox::start(Stalled(stalled), bound).unwrap();
+        for _ in 0..3 {
+            outbox.message(&vec![b'x'; 64 << 10]);
+        }
+        let (to, mut frames) = futures::channel::mpsc::unbounded();
+        let gate = Gate::default();
+        let cancel = RawJsonRpcMessage::notification("session/cancel".into(), json!({})).unwrap();
+        let input = Input::of(vec![Inbound::Message(cancel), call("session/prompt", 1)]);
+        let began = tokio::time::Instant::now();
+        feed(input, to, &gate, &outbox, StallTimeout::default()).await;
+        assert_eq!(began.elapsed(), StallTimeout::default().get());
+        assert!(outbox.is_broken());
+        assert!(
+            frames.try_recv().is_ok(),
+            "a notification makes no answer, so it passes"
+        );
+        assert!(frames.try_recv().is_err(), "the request was not taken up");
+    }
 
     #[test]
     fn answers_to_unfit_params_hold_none_of_them() {

@@ -22,6 +22,16 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// An input that has been read already.
+    #[cfg(test)]
+    pub(crate) fn of(messages: Vec<Inbound>) -> Self {
+        let (sender, lines) = mpsc::channel(messages.len().max(1));
+        for message in messages {
+            sender.try_send(message).expect("there is room for all");
+        }
+        Self { lines }
+    }
+
     /// The next message; `None` at the end of the input, be it clean or not.
     pub(crate) async fn next(&mut self) -> Option<Inbound> {
         self.lines.recv().await

@@ -152,6 +152,10 @@ async fn g32_what_is_held_when_the_call_ends_is_superseded_and_never_sent() {
             stage.report("a", "1");
             stage.report("a", "2");
             stage.result("a");
+            assert!(
+                stage.view.open().unwrap().pace.is_empty(),
+                "nothing is kept of a final card"
+            );
             sleep(Duration::from_secs(10)).await;
             stage.mark("end");
         })

@@ -36,6 +36,11 @@ async fn g26_a_close_answers_the_prompt_first_and_other_sessions_go_on() {
     assert_eq!(final_card.unwrap()["params"]["sessionId"], json!(closed));
 
     assert_eq!(client.prompt(&closed, "again").await["error"]["code"], json!(-32002));
+    let again = vec![weft_types::ContentBlock::text("again")];
+    assert!(matches!(
+        world.agents()[0].prompt(again),
+        Err(weft_agent::PromptRefused::Closed)
+    ));
     client.cancel(&other);
     assert_eq!(
         client.response(prompts[1].clone()).await["result"]["stopReason"],
@@ -45,6 +50,21 @@ async fn g26_a_close_answers_the_prompt_first_and_other_sessions_go_on() {
         client.prompt(&other, "again").await["result"]["stopReason"],
         json!("end_turn")
     );
+    client.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_answer_of_the_prompt_always_comes_before_that_of_the_close() {
+    let world = World::new("[[reply]]\nhang = true\n");
+    let mut client = Client::start(world.options()).await;
+    for _ in 0..50 {
+        let session = client.session().await;
+        let prompt = client.start_prompt(&session, "go");
+        let close = close(&mut client, &session);
+        client.response(close).await;
+        let before = client.take();
+        assert!(before.iter().any(|message| message["id"] == prompt), "{before:?}");
+    }
     client.end().await;
 }
 

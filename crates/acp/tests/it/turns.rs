@@ -1,9 +1,6 @@
 //! Prompts that go their way.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use tokio::sync::Notify;
 
 use crate::support::{Client, TestTool, World, text_of_update};
 
@@ -220,19 +217,4 @@ async fn a_tool_that_panics_fails_its_card_only() {
     let updates = client.updates();
     assert_eq!(updates[1]["status"], json!("failed"));
     client.end().await;
-}
-
-/// A tool that tells when it runs and waits to be let go.
-pub(crate) fn held(name: &'static str) -> (TestTool, Arc<Notify>, Arc<Notify>) {
-    let (running, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let (tell, wait) = (Arc::clone(&running), Arc::clone(&go));
-    let tool = TestTool::new(name, move |_| {
-        let (tell, wait) = (Arc::clone(&tell), Arc::clone(&wait));
-        async move {
-            tell.notify_one();
-            wait.notified().await;
-            Ok(json!("let go"))
-        }
-    });
-    (tool, running, go)
 }
