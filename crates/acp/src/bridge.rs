@@ -69,6 +69,11 @@ impl Bridge {
         &self.options
     }
 
+    /// Fires when the connection begins to end.
+    pub(crate) fn ending(&self) -> &CancellationToken {
+        &self.ending
+    }
+
     /// Fires when nothing is waited for any more.
     pub(crate) fn expired(&self) -> &CancellationToken {
         &self.expired
@@ -148,7 +153,7 @@ impl Bridge {
         };
         let agent = self.options.agents.open(opening).await?;
         let view = self.view(session, &agent);
-        approver.look_at(Arc::clone(&view));
+        approver.look_at(agent.id(), Arc::clone(&view));
         self.publish(OpenSession::new(id.clone(), agent, view)).await?;
         Ok(schema::NewSessionResponse::new(id.as_str().to_owned()))
     }

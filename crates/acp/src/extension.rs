@@ -46,7 +46,8 @@ impl ExtensionMethods {
     }
 
     /// Adds a method. The handler gets the request's params (`null` when there are none) and runs in a task
-    /// of its own: it may wait, and is dropped when the connection ends or the client cancels the request.
+    /// of its own: it may wait, and is dropped when the connection begins to end or the client cancels the
+    /// request.
     pub fn register<F, Fut>(&mut self, name: &str, handler: F) -> Result<(), ExtensionNameError>
     where
         F: Fn(Value) -> Fut + Send + Sync + 'static,

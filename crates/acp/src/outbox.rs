@@ -30,6 +30,16 @@ pub(crate) use queue::{CallKey, TextRun};
 use crate::settings::OutboxBytes;
 use queue::Queue;
 
+/// Closes an outbox when it is dropped, so that its thread ends on every path.
+#[derive(Debug)]
+pub(crate) struct CloseOnDrop(Outbox);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 /// The sending end; clones share one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox {
@@ -163,6 +173,11 @@ impl Outbox {
     pub(crate) fn close(&self) {
         self.shared.lock().open = false;
         self.shared.wake.notify_one();
+    }
+
+    /// Closes it when the guard is dropped.
+    pub(crate) fn close_on_drop(&self) -> CloseOnDrop {
+        CloseOnDrop(self.clone())
     }
 
     /// Waits until the writer has ended.

@@ -6,6 +6,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use weft_tools::{Approval, ApprovalRequest, Approver};
+use weft_types::AgentId;
 
 use crate::sdk::{Client, schema};
 use crate::view::SessionView;
@@ -15,14 +16,15 @@ const REJECT: &str = "reject_once";
 
 /// The approver of one session.
 ///
-/// A question is asked only about a card that the client has seen. It is withdrawn, `$/cancel_request`
-/// included, when its turn is cancelled. An option that was never offered counts as a rejection.
+/// A question is asked only about a card that the client has seen, so never for another agent: its calls
+/// have none here. It is withdrawn, `$/cancel_request` included, when its turn is cancelled. An option that
+/// was never offered counts as a rejection.
 #[derive(Debug)]
 pub(crate) struct Permissions {
     session: Arc<str>,
     client: Client,
     /// Set once the session is open; before, there is nothing to ask about.
-    view: OnceLock<Arc<SessionView>>,
+    cards: OnceLock<(AgentId, Arc<SessionView>)>,
 }
 
 impl Permissions {
@@ -30,20 +32,24 @@ impl Permissions {
         Self {
             session,
             client,
-            view: OnceLock::new(),
+            cards: OnceLock::new(),
         }
     }
 
-    /// Says where the session's cards are; only the first word counts.
-    pub(crate) fn look_at(&self, view: Arc<SessionView>) {
-        self.view.get_or_init(|| view);
+    /// Says whose cards are where; only the first word counts.
+    pub(crate) fn look_at(&self, agent: AgentId, view: Arc<SessionView>) {
+        self.cards.get_or_init(|| (agent, view));
+    }
+
+    fn card(&self, request: &ApprovalRequest) -> Option<schema::ToolCallUpdate> {
+        let (agent, view) = self.cards.get()?;
+        view.question(request).filter(|_| *agent == request.agent)
     }
 }
 
 impl Approver for Permissions {
     fn ask(&self, request: ApprovalRequest, cancel: CancellationToken) -> BoxFuture<'static, Approval> {
-        let card = self.view.get().and_then(|view| view.question(&request));
-        let Some(card) = card else {
+        let Some(card) = self.card(&request) else {
             tracing::warn!(call = %request.call_id, "a question about a call that the client does not know");
             return std::future::ready(Approval::Unavailable).boxed();
         };

@@ -10,9 +10,18 @@
 //! threads of our own ([`crate::transport`], [`crate::outbox`]) anyway, and so each message is parsed off
 //! the dispatching task, what is malformed never gets here, an update is serialised once, and the answer to
 //! `initialize` can be told from others without reading it back. See [`frames`].
+//!
+//! # Order
+//!
+//! Updates go straight to the outbox; responses and requests get there through the SDK's queue, in their own
+//! order. An update enqueued before a response is given therefore leaves before it. The reverse does not
+//! hold, and nothing relies on it: of a turn that was answered, and of a session whose id the client does not
+//! know yet, there is nothing to show. (A question withdrawn in the moment in which it is asked may follow
+//! the failed card of its call; its withdrawal follows at once.)
 
 mod frames;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use agent_client_protocol::{
@@ -27,6 +36,7 @@ pub(crate) use agent_client_protocol::{
 };
 
 use agent_client_protocol::v1::{ConnectionTo, Responder};
+use tokio_util::sync::CancellationToken;
 
 use crate::ExtensionError;
 use crate::bridge::{Bridge, closing};
@@ -70,11 +80,11 @@ pub(crate) async fn connect<T>(
     let connection = async {
         let feeding = async {
             frames::feed(input, incoming, &gate, outbox, bridge.options().stall_timeout).await;
-            std::future::pending::<()>().await;
+            std::future::pending::<Infallible>().await
         };
         tokio::select! {
             result = agent => result,
-            () = feeding => unreachable!("feeding ends in a wait for ever"),
+            never = feeding => match never {},
         }
     };
     let (result, ()) = tokio::join!(connection, frames::drain(outgoing, &gate, outbox));
@@ -108,11 +118,9 @@ fn agent(
             async move |request: schema::NewSessionRequest, responder, connection| {
                 let bridge = Arc::clone(&new);
                 let client = Client { connection };
-                work(
-                    &new,
-                    responder,
-                    async move { bridge.new_session(request, client).await },
-                )
+                work(&new, responder, new.expired(), async move {
+                    bridge.new_session(request, client).await
+                })
             },
             on_receive_request!(),
         )
@@ -130,11 +138,9 @@ fn agent(
         .on_receive_request(
             async move |request: schema::CloseSessionRequest, responder, _| {
                 let bridge = Arc::clone(&close);
-                work(
-                    &close,
-                    responder,
-                    async move { bridge.close(&request.session_id).await },
-                )
+                work(&close, responder, close.expired(), async move {
+                    bridge.close(&request.session_id).await
+                })
             },
             on_receive_request!(),
         )
@@ -173,7 +179,8 @@ fn start_extension(
     let UntypedMessage { method, params } = request;
     match bridge.options().extensions.call(&method, params) {
         Ok(running) => {
-            work(bridge, responder, async move { Ok(running.await?) })?;
+            // It may wait for something that comes no more: what is not done when the end begins is dropped.
+            work(bridge, responder, bridge.ending(), async move { Ok(running.await?) })?;
             Ok(Handled::Yes)
         }
         Err(params) => Ok(Handled::No {
@@ -183,22 +190,25 @@ fn start_extension(
     }
 }
 
-/// Works on a request in a task of its own and answers it, at the end of the connection's grace at the latest.
+/// Works on a request in a task of its own and answers it, when `end` fires at the latest.
 fn work<T: JsonRpcResponse>(
     bridge: &Bridge,
     responder: Responder<T>,
+    end: &CancellationToken,
     work: impl Future<Output = Result<T, RequestError>> + Send + 'static,
 ) -> Result<(), Error> {
     if let Err(error) = bridge.accepts() {
         return responder.respond_with_error(error.into());
     }
     let withdrawn = responder.cancellation();
-    let expired = bridge.expired().clone();
+    let end = end.clone();
     bridge.spawn(async move {
         let outcome = tokio::select! {
+            // What is done is answered, even if it was read with the last bytes of the input.
+            biased;
             outcome = work => outcome,
             () = withdrawn.cancelled() => Err(RequestError::Cancelled),
-            () = expired.cancelled() => Err(closing()),
+            () = end.cancelled() => Err(closing()),
         };
         answer(responder, outcome);
     });

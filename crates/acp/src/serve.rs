@@ -54,10 +54,13 @@ pub async fn serve(
     output: impl Write + Send + 'static,
     shutdown: CancellationToken,
 ) -> ExitReport {
-    let streams = Outbox::start(output, options.outbox_bytes)
-        .and_then(|outbox| Ok((spawn_reader(input, options.line_limit)?, outbox)));
-    match streams {
-        Ok((input, outbox)) => run(options, input, outbox, shutdown).await,
+    let started = Outbox::start(output, options.outbox_bytes).and_then(|outbox| {
+        let close = outbox.close_on_drop();
+        let input = spawn_reader(input, options.line_limit)?;
+        Ok((input, outbox, close))
+    });
+    match started {
+        Ok((input, outbox, _close)) => run(options, input, outbox, shutdown).await,
         Err(error) => ExitReport {
             reason: ExitReason::Failed(format!("failed to start a thread for the client's streams: {error}")),
             unfinished: Vec::new(),

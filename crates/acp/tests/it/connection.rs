@@ -279,7 +279,7 @@ async fn a_waiting_extension_method_can_be_cancelled_and_ends_with_the_connectio
     let world = World::new("[[reply]]\ngate = \"g\"\ntext = \"hello\"\n");
     let mut options = world.options();
     options.extensions = extensions(&world);
-    options.close_grace = CloseGrace::new(Duration::from_millis(200)).unwrap();
+    options.close_grace = CloseGrace::new(Duration::from_secs(60)).unwrap();
     let mut client = Client::start(options).await;
     let first = client.request("_test/wait", json!({ "gate": "g" }));
     client.notify("$/cancel_request", json!({ "requestId": first }));

@@ -95,10 +95,11 @@ async fn dropping_the_connection_ends_its_turns() {
     client.until_status("in_progress").await;
     client.serving.abort();
     assert!((&mut client.serving).await.unwrap_err().is_cancelled());
-    // The prompt's task lets go of the session, and so of its subscriptions.
+    // The prompt's task lets go of the session, and so of its subscriptions; the writer ends as well.
     while !world.tools.progress().is_empty() {
         tokio::task::yield_now().await;
     }
+    client.output_closed().await;
 }
 
 #[tokio::test]

@@ -181,6 +181,58 @@ async fn ord07_other_requests_are_served_while_a_question_is_open() {
 }
 
 #[tokio::test]
+async fn a_nested_call_is_asked_about_on_the_card_of_the_outer_one() {
+    let script = "[[reply]]\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"outer\"\n[[reply]]\nstep = 2\ntext = \"done\"\n";
+    let agents = World::new(script).tool(TestTool::new("risk", |_| async { Ok(json!("ran")) }).risky());
+    let opened = agents.clone();
+    let world = agents.tool(TestTool::new("outer", move |execution| {
+        // The layer of the agent, for its policies are there.
+        let tools = opened.agents()[0].tools().clone();
+        async move {
+            let call = execution.nested("c1:1".into(), "risk", r#"{"command":"rm"}"#);
+            Ok(json!(tools.execute(call).await.outcome.is_ok()))
+        }
+    }));
+    let mut client = Client::start(world.options()).await;
+    let session = client.session().await;
+    let prompt = client.start_prompt(&session, "go");
+    let question = client.question().await;
+    assert_eq!(
+        question["params"]["toolCall"],
+        json!({ "toolCallId": "c1", "title": "risk (within outer)", "rawInput": { "command": "rm" } })
+    );
+    select(&mut client, &question, "allow_once");
+    client.response(prompt).await;
+    assert_eq!(text_of_update(&client.updates()[1]), "true");
+    client.end().await;
+}
+
+#[tokio::test]
+async fn a_question_of_another_agent_is_not_asked() {
+    let script = "[[reply]]\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"outer\"\n[[reply]]\nstep = 2\ntext = \"done\"\n";
+    let agents = World::new(script).tool(TestTool::new("risk", |_| async { Ok(json!("ran")) }).risky());
+    let opened = agents.clone();
+    let world = agents.tool(TestTool::new("outer", move |execution| {
+        let tools = opened.agents()[0].tools().clone();
+        async move {
+            // Another agent with equal ids, as a subagent's session may well have them.
+            let mut call = execution.nested("c1".into(), "risk", "{}");
+            (call.agent, call.root_call_id, call.parent) = (Some(weft_types::AgentId::mint()), None, None);
+            Ok(json!(tools.execute(call).await.outcome.is_ok()))
+        }
+    }));
+    let mut client = Client::start(world.options()).await;
+    let session = client.session().await;
+    client.prompt(&session, "go").await;
+    assert_eq!(
+        text_of_update(&client.updates()[1]),
+        "false",
+        "denied, and nobody was asked"
+    );
+    client.end().await;
+}
+
+#[tokio::test]
 async fn a_question_is_dropped_when_the_client_leaves() {
     let mut client = Client::start(world().options()).await;
     let session = client.session().await;

@@ -41,7 +41,8 @@ impl Check {
                     &message["params"]["sessionId"],
                     &message["params"]["toolCall"]["toolCallId"],
                 );
-                assert_eq!(self.calls.get(&call).map(String::as_str), Some("pending"), "{message}");
+                let status = self.calls.get(&call).expect("announced before it is asked about");
+                assert!(!is_final(status), "asked about after the final update: {message}");
             }
             (Some("$/cancel_request"), None) => {}
             _ => panic!("not a message that this agent sends: {message}"),

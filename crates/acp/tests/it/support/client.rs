@@ -179,6 +179,11 @@ impl Client {
         self.to = None;
     }
 
+    /// Waits until the agent has closed its output.
+    pub(crate) async fn output_closed(&mut self) {
+        while self.next().await.is_some() {}
+    }
+
     /// Closes the input and waits for the end; gives what came meanwhile.
     pub(crate) async fn end(mut self) -> (ExitReport, Vec<Value>) {
         self.close_input();
