@@ -1,6 +1,8 @@
 //! Starting other programs, `cargo` above all.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail};
@@ -33,7 +35,9 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     println!("$ {line}");
     let status = command.status().with_context(|| format!("failed to start `{line}`"))?;
     if !status.success() {
-        bail!("`{line}` ended with {status}");
+        // The whole line stands above.
+        let job = command.get_args().next().unwrap_or_default();
+        bail!("`{} {}` ended with {status}", name(command), job.to_string_lossy());
     }
     Ok(())
 }
@@ -51,15 +55,13 @@ pub(crate) fn capture(command: &mut Command) -> anyhow::Result<String> {
 
 /// The command as a person would type it.
 fn command_line(command: &Command) -> String {
-    let program = std::path::Path::new(command.get_program());
-    let name = program.file_name().unwrap_or(command.get_program()).to_string_lossy();
     let mut line = String::new();
     for (key, value) in command.get_envs() {
         if let Some(value) = value {
             line += &format!("{}={:?} ", key.to_string_lossy(), value.to_string_lossy());
         }
     }
-    line += &name;
+    line += &name(command);
     for argument in command.get_args() {
         let argument = argument.to_string_lossy();
         line += if argument.contains(' ') { " '" } else { " " };
@@ -67,4 +69,10 @@ fn command_line(command: &Command) -> String {
         line += if argument.contains(' ') { "'" } else { "" };
     }
     line
+}
+
+/// What the program is called, without its folder.
+fn name(command: &Command) -> Cow<'_, str> {
+    let program = command.get_program();
+    Path::new(program).file_name().unwrap_or(program).to_string_lossy()
 }

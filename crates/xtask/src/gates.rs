@@ -7,7 +7,9 @@ mod graph;
 mod hygiene;
 mod spec_ids;
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Subcommand;
@@ -135,11 +137,24 @@ impl Gate {
             }
             Self::Replay => run(program(workspace.built("weft"))
                 .arg("replay")
-                .arg(workspace.root.join("fixtures")))?,
+                .args(scenarios(workspace)?))?,
             Self::Clients => return clients::check(workspace),
         }
         Ok(Outcome::Passed)
     }
+}
+
+/// The folders of the scenarios relative to the root, sorted.
+fn scenarios(workspace: &Workspace) -> anyhow::Result<BTreeSet<PathBuf>> {
+    let files = workspace.files()?;
+    let scripts = files
+        .iter()
+        .filter(|file| file.ends_with("client.toml") && file.starts_with("fixtures"));
+    let folders: BTreeSet<PathBuf> = scripts.filter_map(|file| file.parent().map(PathBuf::from)).collect();
+    if folders.is_empty() {
+        bail!("fixtures holds no scenario");
+    }
+    Ok(folders)
 }
 
 /// Fails with one line for each finding, or passes when there is none.
