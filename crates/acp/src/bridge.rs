@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weft_agent::Agent;
 use weft_types::SessionId;
@@ -25,6 +26,9 @@ use crate::{AcpOptions, NewSession};
 
 /// The method that needs nothing from the user: the configured provider and its key are used.
 const AUTH_METHOD: &str = "configured";
+
+/// How long requests that were given up may take to be answered.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// One connection.
 #[derive(Debug)]
@@ -217,29 +221,32 @@ impl Bridge {
         session.ok_or_else(|| RequestError::UnknownSession(id.clone()))
     }
 
-    /// Ends the connection: cancels every turn, lets requests that were read be answered, closes all
-    /// sessions side by side, all until `deadline`. Gives the sessions that were not quiet by then.
+    /// Ends the connection: closes all sessions side by side, lets requests that were read be answered, all
+    /// until `deadline`, and then gives up what is left. Gives the sessions that were not quiet by then.
     pub(crate) async fn end(&self, deadline: Instant) -> Vec<SessionId> {
         self.ending.cancel();
-        for session in self.sessions().open.values() {
-            session.cancel();
-        }
         let mut tasks = std::mem::take(&mut *self.tasks());
-        let answered = async { while tasks.join_next().await.is_some() {} };
-        let in_time = timeout_at(deadline, answered).await.is_ok();
-        let open: Vec<_> = {
-            let mut sessions = self.sessions();
-            sessions.closed = true;
-            sessions.open.drain().map(|(_, session)| session).collect()
-        };
-        let closing = join_all(open.iter().map(|session| close_until(session, deadline)));
-        let unfinished = closing.await.into_iter().flatten().collect();
+        let open = self.take_sessions(false);
+        let (answered, mut unfinished) = tokio::join!(
+            timeout_at(deadline, join_all_of(&mut tasks)),
+            close_until(&open, deadline)
+        );
+        // A request that was answered meanwhile may have opened one more.
+        let late = self.take_sessions(true);
+        unfinished.extend(close_until(&late, deadline).await);
         self.expired.cancel();
-        if !in_time {
-            // What they still have to do after the grace is to answer.
-            while tasks.join_next().await.is_some() {}
+        if answered.is_err() {
+            // All they have to do now is to answer; one that does not even do that is aborted.
+            timeout(LAST_WORDS, join_all_of(&mut tasks)).await.ok();
         }
         unfinished
+    }
+
+    /// Takes all open sessions away; with `closed`, no more can be opened.
+    fn take_sessions(&self, closed: bool) -> Vec<Arc<OpenSession>> {
+        let mut sessions = self.sessions();
+        sessions.closed = closed;
+        sessions.open.drain().map(|(_, session)| session).collect()
     }
 
     fn sessions(&self) -> MutexGuard<'_, Sessions> {
@@ -266,11 +273,21 @@ impl Drop for Place<'_> {
     }
 }
 
-async fn close_until(session: &OpenSession, deadline: Instant) -> Option<SessionId> {
-    match timeout_at(deadline, session.close()).await {
-        Ok(()) => None,
-        Err(_) => Some(session.id().clone()),
-    }
+async fn join_all_of(tasks: &mut JoinSet<()>) {
+    while tasks.join_next().await.is_some() {}
+}
+
+/// Closes sessions side by side; gives those that were not quiet in time.
+async fn close_until(sessions: &[Arc<OpenSession>], deadline: Instant) -> Vec<SessionId> {
+    let close = async |session: &Arc<OpenSession>| {
+        let late = timeout_at(deadline, session.close()).await.is_err();
+        late.then(|| session.id().clone())
+    };
+    join_all(sessions.iter().map(close))
+        .await
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 async fn check_cwd(cwd: &Path) -> Result<(), RequestError> {

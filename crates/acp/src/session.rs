@@ -88,7 +88,9 @@ impl OpenSession {
     /// Cancels, waits until everything of the session is quiet and its prompt answered, and then shows
     /// nothing more.
     pub(crate) async fn close(&self) {
-        self.cancel();
+        if let Some(in_flight) = self.in_flight().as_mut() {
+            in_flight.cancelled = true;
+        }
         self.agent.close().await;
         let answered = self.in_flight().as_ref().map(|in_flight| in_flight.answered.clone());
         if let Some(answered) = answered {

@@ -100,8 +100,8 @@ impl Default for OutboxBytes {
     }
 }
 
-/// The longest line that is taken from the client: `acp.line_limit`. Longer ones are skipped and answered
-/// with an error.
+/// The longest line that is taken from the client: `acp.line_limit_bytes`. Longer ones are skipped and
+/// answered with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineLimit(usize);
 
@@ -110,7 +110,7 @@ impl LineLimit {
 
     /// Checks the limit: 4 KiB to 1 GiB.
     pub fn new(bytes: usize) -> Result<Self, SettingError> {
-        in_range("acp.line_limit", bytes, Self::RANGE, show_bytes).map(Self)
+        in_range("acp.line_limit_bytes", bytes, Self::RANGE, show_bytes).map(Self)
     }
 
     /// The limit in bytes, the line's end not counted.
@@ -240,7 +240,7 @@ mod tests {
         ];
         for (text, name) in texts.iter().zip([
             "acp.outbox_bytes",
-            "acp.line_limit",
+            "acp.line_limit_bytes",
             "acp.max_sessions",
             "acp.close_grace",
             "acp.stall_timeout",

@@ -121,7 +121,7 @@ fn invalid(id: Option<Value>, what: &str) -> Inbound {
 
 /// What an over-long line amounts to, by its first bytes. A reply becomes a failed one: somebody waits for it.
 pub(super) fn read_too_long(head: &[u8], limit: usize) -> Option<Inbound> {
-    let message = format!("the line is longer than acp.line_limit allows, {limit} bytes");
+    let message = format!("the line is longer than acp.line_limit_bytes allows, {limit} bytes");
     let head = read_head(head);
     if !head.is_reply {
         return Some(Inbound::Refused(Refusal {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weft_acp::{CloseGrace, ExitReason, ExtensionError, ExtensionMethods, LineLimit, MaxSessions};
+use weft_acp::{CloseGrace, ExitReason, ExtensionError, ExtensionMethods, LineLimit, MaxSessions, OpenError};
 
-use crate::support::{Client, World};
+use crate::support::{Client, Opening, World};
 
 const HELLO: &str = "[[reply]]\ntext = \"hello\"\n";
 
@@ -65,7 +65,8 @@ async fn another_protocol_version_is_answered_with_ours() {
 
 #[tokio::test]
 async fn frm07_what_is_piped_in_at_once_is_answered_before_the_end() {
-    let mut client = Client::connect(World::new(HELLO).options());
+    let world = World::new(HELLO);
+    let mut client = Client::connect(world.options());
     client.request("initialize", json!({ "protocolVersion": 1 }));
     client.request("session/new", json!({ "cwd": "/", "mcpServers": [] }));
     client.write(b"\n{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"x\"}}");
@@ -74,6 +75,11 @@ async fn frm07_what_is_piped_in_at_once_is_answered_before_the_end() {
     assert!(report.written && report.unfinished.is_empty());
     assert_eq!(lines.len(), 2);
     assert!(lines.iter().all(|line| line.get("result").is_some()), "{lines:?}");
+    let prompt = vec![weft_types::ContentBlock::text("too late")];
+    assert!(matches!(
+        world.agents()[0].prompt(prompt),
+        Err(weft_agent::PromptRefused::Closed)
+    ));
 }
 
 #[tokio::test]
@@ -139,7 +145,7 @@ async fn frm01_an_over_long_line_is_refused_by_its_id() {
     let session = client.session().await;
     let response = client.prompt(&session, &"a".repeat(5000)).await;
     assert_eq!(code(&response), -32600);
-    assert!(error_text(&response).contains("acp.line_limit"), "{response}");
+    assert!(error_text(&response).contains("acp.line_limit_bytes"), "{response}");
     let response = client.prompt(&session, "small").await;
     assert_eq!(response["result"]["stopReason"], json!("end_turn"));
     client.end().await;
@@ -195,6 +201,35 @@ async fn a_session_that_cannot_be_had_is_refused_by_name() {
         assert_eq!(code(&response), -32602);
         assert!(error_text(&response).contains(&text), "{response}");
     }
+    client.end().await;
+}
+
+#[tokio::test]
+async fn a_session_that_fails_to_open_says_why() {
+    let world = World::new(HELLO);
+    let mut client = Client::start(world.options()).await;
+    for (error, expected) in [
+        (
+            OpenError::Refused("`model` names no provider".into()),
+            (-32602, "invalid params: `model` names no provider"),
+        ),
+        (
+            OpenError::Failed("the store is full".into()),
+            (-32603, "the store is full"),
+        ),
+    ] {
+        world.set_opening(Opening::Fails(error));
+        let response = client
+            .call("session/new", json!({ "cwd": "/", "mcpServers": [] }))
+            .await;
+        assert_eq!((code(&response), error_text(&response)), expected);
+    }
+    world.set_opening(Opening::Hangs);
+    let opening = client.request("session/new", json!({ "cwd": "/", "mcpServers": [] }));
+    client.notify("$/cancel_request", json!({ "requestId": opening }));
+    assert_eq!(code(&client.response(opening).await), -32800);
+    world.set_opening(Opening::Opens);
+    client.session().await;
     client.end().await;
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use weft_acp::{AcpOptions, CloseGrace, ExitReason};
 
-use crate::support::{Client, TestTool, World, text_of_update};
+use crate::support::{Client, Opening, TestTool, World, text_of_update};
 
 fn hold(tool: TestTool, name: &str) -> World {
     let script = format!("[[reply]]\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"{name}\"\n");
@@ -14,7 +14,7 @@ fn hold(tool: TestTool, name: &str) -> World {
 
 fn short_grace(world: &World) -> AcpOptions {
     let mut options = world.options();
-    options.close_grace = CloseGrace::new(Duration::from_millis(200)).expect("in range");
+    options.close_grace = CloseGrace::new(Duration::from_millis(400)).expect("in range");
     options
 }
 
@@ -116,4 +116,19 @@ async fn several_sessions_are_closed_side_by_side() {
     let (report, _) = client.end().await;
     assert_eq!(report.unfinished.len(), 20);
     assert!(report.written, "all of it within one grace");
+}
+
+#[tokio::test]
+async fn a_session_that_hangs_while_it_opens_does_not_take_the_time_of_the_others() {
+    let world = hold(TestTool::hold(), "hold");
+    let mut client = Client::start(short_grace(&world)).await;
+    let session = client.session().await;
+    client.start_prompt(&session, "go");
+    client.until_status("in_progress").await;
+    world.set_opening(Opening::Hangs);
+    let opening = client.request("session/new", json!({ "cwd": "/", "mcpServers": [] }));
+    let (report, lines) = client.end().await;
+    assert!(report.unfinished.is_empty() && report.written);
+    let answer = lines.iter().find(|line| line["id"] == opening).expect("it is answered");
+    assert_eq!(answer["error"]["code"], json!(-32603));
 }

@@ -142,7 +142,7 @@ fn an_over_long_request_is_refused_by_its_id_and_an_over_long_reply_fails_its_re
         panic!("not refused");
     };
     assert_eq!((refusal.id, refusal.code), (RawJsonRpcId::Number(9), INVALID_REQUEST));
-    assert!(refusal.message.contains("acp.line_limit allows, 4096 bytes"));
+    assert!(refusal.message.contains("acp.line_limit_bytes allows, 4096 bytes"));
 
     let head = br#"{"jsonrpc":"2.0","id":"u","result":{"content":"aaaa"#;
     let Some(Inbound::Message(RawJsonRpcMessage::Response(reply))) = read_too_long(head, 4096) else {

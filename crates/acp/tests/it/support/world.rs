@@ -20,7 +20,16 @@ pub(crate) struct World {
     pub(crate) script: ScriptedModel,
     pub(crate) tools: ToolRegistry,
     agents: Arc<Mutex<Vec<Agent>>>,
-    permissions: PermissionMode,
+    opening: Arc<Mutex<Opening>>,
+}
+
+/// What becomes of a session that is to be opened.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Opening {
+    #[default]
+    Opens,
+    Fails(OpenError),
+    Hangs,
 }
 
 impl World {
@@ -33,7 +42,7 @@ impl World {
             script: ScriptedModel::from_toml(&script, Path::new("no-such-folder")).expect("a good script"),
             tools: ToolRegistry::new(ToolLimits::default()),
             agents: Arc::default(),
-            permissions: PermissionMode::Ask,
+            opening: Arc::default(),
         }
     }
 
@@ -45,6 +54,11 @@ impl World {
     /// The agents that were opened, in order.
     pub(crate) fn agents(&self) -> Vec<Agent> {
         self.agents.lock().expect("no test panics under it").clone()
+    }
+
+    /// From now on sessions open like that.
+    pub(crate) fn set_opening(&self, opening: Opening) {
+        *self.opening.lock().expect("no test panics under it") = opening;
     }
 
     pub(crate) fn options(&self) -> AcpOptions {
@@ -60,7 +74,13 @@ impl World {
 impl AgentFactory for World {
     fn open(&self, new: NewSession) -> BoxFuture<'static, Result<Agent, OpenError>> {
         let world = self.clone();
+        let opening = self.opening.lock().expect("no test panics under it").clone();
         async move {
+            match opening {
+                Opening::Opens => {}
+                Opening::Fails(error) => return Err(error),
+                Opening::Hangs => std::future::pending().await,
+            }
             let header = SessionHeader {
                 version: SessionHeader::VERSION,
                 id: new.id,
@@ -73,14 +93,11 @@ impl AgentFactory for World {
                 run_id: None,
                 run_seq: None,
             };
-            if new.cwd.ends_with("refused") {
-                return Err(OpenError::Refused("not in this folder".into()));
-            }
             let session = Session::create(header, Box::new(MemorySink), Arc::new(|| UnixMillis(0)), Vec::new());
             let model: Arc<dyn Model> = Arc::new(world.script.clone());
             let models = ModelTable::new(Some("test/model".into())).with("test", model);
             let agent = Agent::spawn(AgentOptions {
-                permissions: world.permissions,
+                permissions: PermissionMode::Ask,
                 approver: Some(new.approver),
                 jitter: Jitter::new(|| 1.0),
                 ..AgentOptions::new(session, Arc::new(models), world.tools.layer())
