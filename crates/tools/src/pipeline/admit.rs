@@ -77,7 +77,6 @@ impl Opened {
             Admission::Ask => self.ask().await?,
             Admission::Stopped(stop) => return Err(stop.clone()),
         }
-        self.check_signal()?;
         self.ask_guards()?;
         if let Some(checkpoint) = checkpoint {
             self.pass(checkpoint).await?;

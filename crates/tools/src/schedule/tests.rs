@@ -275,12 +275,15 @@ async fn a_slow_policy_after_does_not_hold_up_the_pool() {
         stage.release("a").await;
         assert_eq!(stage.started.all(), ["a", "b"]);
         stage.release("b").await;
-        gate.add_permits(2);
+        assert_eq!(stage.started.all(), ["a", "b", "c"]);
+        assert_eq!(journal.lines.all(), ["call a", "call b", "call c"]);
+        stage.release("c").await;
+        gate.add_permits(3);
     };
     let signal = CancellationToken::new();
-    let calls = calls(&[("a", "read"), ("b", "read")]);
+    let calls = calls(&[("a", "read"), ("b", "read"), ("c", "read")]);
     let (results, ()) = tokio::join!(run_calls(&registry, calls, limits, &journal, &signal), steps);
-    assert_eq!(results.expect("a sound journal").len(), 2);
+    assert_eq!(results.expect("a sound journal").len(), 3);
 }
 
 #[tokio::test]

@@ -360,9 +360,13 @@ async fn a_cancel_during_the_check_point_keeps_the_body_from_starting() {
         signal.cancel();
         Ok(())
     };
+    let started = Log::default();
+    let to = started.clone();
+    let _started = registry.started().subscribe(None, move |_| to.push(()));
     let opened = Opened::new(&registry.layer, call);
     let result = opened.run(Some(checkpoint.boxed())).await.finish().await;
     assert_eq!(code_of(&result), Some(ErrorCode::AbortedBeforeDispatch));
+    assert_eq!(started.len(), 0);
 }
 
 #[tokio::test]

@@ -132,7 +132,7 @@ async fn p10_the_opening_is_observed_before_the_first_report() {
 }
 
 #[tokio::test]
-async fn p14_a_task_that_outlives_its_body_reports_too_late() {
+async fn p14_g05_a_task_that_outlives_its_body_reports_too_late() {
     let (late, mut handles) = tokio::sync::mpsc::unbounded_channel();
     let (release, released) = tokio::sync::watch::channel(false);
     let tool = TestTool::new("scan", move |execution| {

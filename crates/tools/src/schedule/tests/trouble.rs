@@ -48,6 +48,24 @@ async fn rule27_on_a_cancel_what_started_is_waited_for_and_the_rest_is_written_d
 }
 
 #[tokio::test]
+async fn rule27_after_a_cancel_nothing_starts_in_a_free_place_of_the_pool() {
+    let (stage, registry) = staged();
+    let (journal, signal) = (Journal::default(), CancellationToken::new());
+    let requests = sharing(&signal, &[("a", "read"), ("b", "read"), ("c", "read")]);
+    let limits = CallLimits::default().max_parallel(2).expect("within its range");
+    let steps = async {
+        stage.settle().await;
+        signal.cancel();
+        stage.release("b").await;
+        assert_eq!(journal.lines.all(), ["call a", "call b"]);
+        stage.release("a").await;
+    };
+    let (results, ()) = tokio::join!(run_calls(&registry, requests, limits, &journal, &signal), steps);
+    assert_eq!(results.expect("a sound journal").len(), 3);
+    assert_eq!(journal.lines.all()[4..], ["call c", "result c ABORTED_BEFORE_DISPATCH"]);
+}
+
+#[tokio::test]
 async fn rule27_the_steps_signal_alone_keeps_calls_from_starting() {
     let (stage, registry) = staged();
     let (journal, signal) = (Journal::default(), CancellationToken::new());
