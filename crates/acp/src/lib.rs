@@ -1,10 +1,10 @@
 //! The ACP bridge: the only crate that knows the Agent Client Protocol.
 //!
-//! [`serve`] is the whole of it: given two streams and an [`AgentFactory`], it is the agent that an editor
+//! [`serve()`] is the whole of it: given two streams and an [`AgentFactory`], it is the agent that an editor
 //! talks to. A session's events and its agent's observations become `session/update`s; the client's
 //! requests become prompts, cancels and closes.
 //!
-//! Read [`serve`] first, then the modules in the order of a prompt: `transport` (bytes to messages), `sdk`
+//! Read [`serve()`] first, then the modules in the order of a prompt: `transport` (bytes to messages), `sdk`
 //! (messages to calls), `bridge` and `session` (what the calls do), `view` and `projector` (what the client
 //! is shown), `outbox` (in which order, and how much of it).
 //!

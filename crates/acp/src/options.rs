@@ -11,7 +11,7 @@ use weft_types::SessionId;
 
 use crate::{CloseGrace, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, StallTimeout};
 
-/// Everything [`serve`](crate::serve) needs beside the two streams.
+/// Everything [`serve()`](crate::serve()) needs beside the two streams.
 #[derive(Clone)]
 pub struct AcpOptions {
     /// Makes the agents behind sessions.

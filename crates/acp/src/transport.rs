@@ -1,6 +1,6 @@
 //! What stands between the bytes of stdin and the protocol: lines, frames, and the thread that reads them.
 //!
-//! One thread owns the input. It cuts lines ([`line`]), turns each into an [`Inbound`] ([`frame`]) and hands
+//! One thread owns the input. It cuts lines ([`mod@line`]), turns each into an [`Inbound`] ([`frame`]) and hands
 //! them over through a bounded channel, so that a burst of the client waits in the pipe and not in memory.
 //! Parsing happens on that thread: a line of many megabytes delays nobody but its sender.
 
