@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
+use weft_tests::program;
 
 /// Longer than any wait of a test that passes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -243,20 +244,4 @@ impl Agent {
         stderr.read_to_string(&mut errors).await.expect("they are text");
         (status, errors)
     }
-}
-
-/// The program as cargo built it beside these tests. `cargo xtask test` builds it first.
-fn program() -> PathBuf {
-    let tests = std::env::current_exe().expect("a test knows itself");
-    let folder = tests
-        .parent()
-        .and_then(|deps| deps.parent())
-        .expect("tests are built into deps/");
-    let program = folder.join("weft");
-    assert!(
-        program.exists(),
-        "{} is missing: run `cargo build -p weft` first",
-        program.display()
-    );
-    program
 }
