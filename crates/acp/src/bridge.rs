@@ -135,11 +135,6 @@ impl Bridge {
         request: schema::NewSessionRequest,
         client: Client,
     ) -> Result<schema::NewSessionResponse, RequestError> {
-        if !request.mcp_servers.is_empty() {
-            return Err(RequestError::invalid(
-                "`mcpServers` are not supported yet; send an empty list",
-            ));
-        }
         if !request.additional_directories.is_empty() {
             return Err(RequestError::invalid(
                 "`additionalDirectories` are not supported; leave them out",
@@ -156,15 +151,16 @@ impl Bridge {
             approver: Arc::clone(&approver) as _,
         };
         let agent = self.options.agents.open(opening).await?;
-        let view = self.view(session, &agent);
+        let view = self.view(session, &agent, unavailable(&request.mcp_servers));
         approver.look_at(agent.id(), Arc::clone(&view));
         self.publish(OpenSession::new(id.clone(), agent, view)).await?;
         Ok(schema::NewSessionResponse::new(id.as_str().to_owned()))
     }
 
-    fn view(&self, session: Arc<str>, agent: &Agent) -> Arc<SessionView> {
+    fn view(&self, session: Arc<str>, agent: &Agent, note: Option<String>) -> Arc<SessionView> {
         let profile = self.profile.get().copied().unwrap_or_default();
-        let projector = Projector::new(agent.tools().clone(), agent.cwd().to_owned(), profile, Mode::Live);
+        let projector =
+            Projector::new(agent.tools().clone(), agent.cwd().to_owned(), profile, Mode::Live).with_note(note);
         let interval = self.options.progress.min_interval();
         SessionView::new(session, projector, self.outbox.clone(), self.ticker.clone(), interval)
     }
@@ -256,6 +252,28 @@ impl Bridge {
     fn tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What the user is told of servers that the session does without. Editors send the servers of their own
+/// settings to every agent, so that refusing them would refuse the session.
+fn unavailable(servers: &[schema::McpServer]) -> Option<String> {
+    let names: Vec<String> = servers.iter().filter_map(server_name).collect();
+    (!servers.is_empty()).then(|| {
+        format!(
+            "[MCP servers are not supported yet: the tools of {} are not available in this session]\n\n",
+            names.join(", ")
+        )
+    })
+}
+
+fn server_name(server: &schema::McpServer) -> Option<String> {
+    let name = match server {
+        schema::McpServer::Http(server) => &server.name,
+        schema::McpServer::Sse(server) => &server.name,
+        schema::McpServer::Stdio(server) => &server.name,
+        _ => return None,
+    };
+    Some(format!("`{}`", name.replace(['`', '\n', '\r'], " ")))
 }
 
 pub(crate) fn closing() -> RequestError {

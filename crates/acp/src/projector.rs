@@ -58,6 +58,8 @@ pub(crate) struct Projector {
     /// The calls announced and not finished.
     cards: HashMap<CallId, Card>,
     streaming: Streaming,
+    /// What the client is to know first; shown once, at the start of the first turn.
+    note: Option<String>,
 }
 
 /// What cards are drawn for.
@@ -84,7 +86,14 @@ impl Projector {
             mode,
             cards: HashMap::new(),
             streaming: Streaming::default(),
+            note: None,
         }
+    }
+
+    /// The same projection with something to say first. It waits for the first turn: text outside of a turn
+    /// has no place in the protocol.
+    pub(crate) fn with_note(self, note: Option<String>) -> Self {
+        Self { note, ..self }
     }
 
     /// Names the message that a delta belongs to; `None` for an empty delta.
@@ -109,6 +118,10 @@ impl Projector {
     /// The updates of one event.
     pub(crate) fn event(&mut self, event: &EventBody) -> Vec<schema::SessionUpdate> {
         match event {
+            EventBody::TurnStart { .. } => {
+                let note = self.note.take().map(|note| text_update("note".into(), false, &note));
+                note.into_iter().collect()
+            }
             EventBody::UserMessage { turn, content } if self.mode == Mode::Replay => user_message(*turn, content),
             EventBody::AssistantMessage {
                 turn, step, content, ..

@@ -224,9 +224,9 @@ impl Tool for Bash {
     fn present_result(&self, _arguments: &Value, result: &ResultForView<'_>) -> Option<ResultView> {
         let exit = result.meta.and_then(|meta| Exit::deserialize(meta).ok());
         let mut shown = result.content;
-        // A success needs no words: the last block is left out when it says no more than that.
-        if let (Some(Exit::ExitCode(0)), Some((last, rest))) = (&exit, shown.split_last())
-            && last.as_text() == Some(&Exit::ExitCode(0).line())
+        // How the command ended is said by the exit; it is nothing that the command printed.
+        if let (Some(exit), Some((last, rest))) = (&exit, shown.split_last())
+            && last.as_text() == Some(&exit.line())
         {
             shown = rest;
         }

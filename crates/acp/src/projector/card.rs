@@ -166,9 +166,10 @@ impl Card {
                     },
                 )
             }
-            (ResultView::Terminal { title, output, .. }, Form::Console) => {
+            (ResultView::Terminal { title, output, exit }, Form::Console) => {
                 let output = output.unwrap_or_else(|| text_of(raw));
-                (title, Outcome::content(vec![fenced(&output).into()]))
+                let content = vec![fenced(&with_exit(output, exit.as_ref())).into()];
+                (title, Outcome::content(content))
             }
             (ResultView::Diff { title, .. } | ResultView::Terminal { title, .. }, _) => {
                 (title, Outcome::content(text_blocks(raw)))
@@ -256,6 +257,19 @@ fn draw(call: schema::ToolCall, scene: &Scene, id: &CallId, view: CallView) -> (
 fn terminal_cwd(session: &Path, cwd: Option<&str>) -> PathBuf {
     // Joining an absolute path gives that path.
     cwd.map_or_else(|| session.to_owned(), |cwd| session.join(cwd))
+}
+
+/// The output and, unless it ended well, how the command ended: a client without terminals is told no other way.
+fn with_exit(mut output: String, exit: Option<&ExitStatus>) -> String {
+    let line = match exit {
+        None | Some(ExitStatus::Code(0)) => return output,
+        Some(ExitStatus::Code(code)) => format!("exit code {code}"),
+        Some(ExitStatus::Signal(signal)) => format!("killed by {signal}"),
+    };
+    if !output.is_empty() && !output.ends_with('\n') {
+        output.push('\n');
+    }
+    output + &line
 }
 
 fn terminal_end(id: &schema::ToolCallId, output: &str, exit: Option<ExitStatus>) -> schema::Meta {

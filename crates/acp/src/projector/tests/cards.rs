@@ -239,6 +239,30 @@ fn a_terminals_output_is_fenced_for_other_clients() {
 }
 
 #[test]
+fn other_clients_are_told_in_words_how_a_command_ended_unless_it_ended_well() {
+    let end = |output: &str, exit| {
+        let mut stage = Stage::new(PLAIN);
+        stage.call(terminal(None, None));
+        let (title, output) = (None, Some(output.into()));
+        stage.result(ResultView::Terminal { title, output, exit })["content"].clone()
+    };
+    let cases = [
+        ("a\n", Some(ExitStatus::Code(0)), "```console\na\n```"),
+        ("a\n", Some(ExitStatus::Code(3)), "```console\na\nexit code 3\n```"),
+        (
+            "a",
+            Some(ExitStatus::Signal("SIGKILL".into())),
+            "```console\na\nkilled by SIGKILL\n```",
+        ),
+        ("", Some(ExitStatus::Code(1)), "```console\nexit code 1\n```"),
+        ("a\n", None, "```console\na\n```"),
+    ];
+    for (output, exit, shown) in cases {
+        assert_eq!(end(output, exit), json!([text(shown)]));
+    }
+}
+
+#[test]
 fn a_terminal_result_of_a_card_that_is_none_shows_the_raw_content() {
     let mut stage = Stage::new(CAPABLE);
     stage.call(generic("x"));

@@ -36,7 +36,7 @@ async fn a_command_that_fails_is_a_result_with_its_exit_code() {
     assert_eq!(text(&result), "oops\nexit code 3");
     let expected = ResultView::Terminal {
         title: None,
-        output: Some("oops\nexit code 3".into()),
+        output: Some("oops\n".into()),
         exit: Some(ExitStatus::Code(3)),
     };
     assert_eq!(view(&stage, &result), expected);
