@@ -66,7 +66,7 @@ pub struct EngineConfig {
     /// The longest phase in characters; a longer one is cut. 8 to 4,096.
     pub max_phase_chars: usize,
     /// How many phases and log lines of one run are passed on in a second, and in one burst. What comes faster is
-    /// left out but for the newest. 1 to 10,000.
+    /// left out but for the newest. 1 to 1,000,000.
     pub max_narration_per_second: u32,
     /// The longest prompt. 1 to 8 MiB.
     pub max_prompt_bytes: usize,
@@ -173,7 +173,7 @@ impl EngineConfig {
         within("max_calls_in_flight", self.max_calls_in_flight, concurrent..=4_096)?;
         within("max_items_per_call", self.max_items_per_call, 1..=1_000_000)?;
         within("max_phase_chars", self.max_phase_chars, 8..=4_096)?;
-        within("max_narration_per_second", self.max_narration_per_second, 1..=10_000)?;
+        within("max_narration_per_second", self.max_narration_per_second, 1..=1_000_000)?;
         within("niceness", self.niceness, 0..=19)
     }
 
