@@ -194,7 +194,7 @@ mod tests {
         move |value| {
             seen.lock()
                 .expect("no test panics while it holds this")
-                .push(format!("{who}:{value}"))
+                .push(format!("{who}:{value}"));
         }
     }
 
