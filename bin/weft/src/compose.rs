@@ -47,6 +47,7 @@ impl Composition {
         };
         // What is wrong with the user's own settings stops the start, not the first session.
         composition.limits(&composition.config)?;
+        tools::check(&composition.config)?;
         Ok(composition)
     }
 

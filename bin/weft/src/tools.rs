@@ -14,13 +14,7 @@ use crate::config::{Config, Overrides, settings};
 
 /// A registry with every tool in its outermost layer.
 pub(crate) fn registry(config: &Config, secret_variables: &[String]) -> anyhow::Result<ToolRegistry> {
-    let progress = ProgressLimits::default()
-        .title_bytes(config.size(&settings::PROGRESS_TITLE))?
-        .content_bytes(config.size(&settings::PROGRESS_CONTENT))?;
-    let limits = ToolLimits::default()
-        .progress(progress)
-        .cancel_grace(config.span(&settings::TOOL_CANCEL_GRACE))?;
-    let registry = ToolRegistry::new(limits);
+    let registry = ToolRegistry::new(limits(config)?);
     for tool in all(config, secret_variables)? {
         let name = tool.spec().name;
         registry
@@ -29,6 +23,21 @@ pub(crate) fn registry(config: &Config, secret_variables: &[String]) -> anyhow::
             .keep();
     }
     Ok(registry)
+}
+
+/// Whether [`registry`] would take these settings, at a fraction of its cost.
+pub(crate) fn check(config: &Config) -> anyhow::Result<()> {
+    limits(config)?;
+    all(config, &[])?;
+    Ok(())
+}
+
+fn limits(config: &Config) -> anyhow::Result<ToolLimits> {
+    let progress = ProgressLimits::default()
+        .title_bytes(config.size(&settings::PROGRESS_TITLE))?
+        .content_bytes(config.size(&settings::PROGRESS_CONTENT))?;
+    let grace = config.span(&settings::TOOL_CANCEL_GRACE);
+    Ok(ToolLimits::default().progress(progress).cancel_grace(grace)?)
 }
 
 fn all(config: &Config, secret_variables: &[String]) -> anyhow::Result<Vec<Arc<dyn Tool>>> {
@@ -40,15 +49,21 @@ fn all(config: &Config, secret_variables: &[String]) -> anyhow::Result<Vec<Arc<d
         report_interval: Duration::from_millis(100),
         hidden_environment: secret_variables.to_vec(),
     };
+    let concurrent = config.size(&settings::WORKFLOW_CONCURRENT);
+    let heap = config.size(&settings::WORKFLOW_HEAP);
     let engine = JsEngine::new(EngineConfig {
-        max_concurrent_agents: config.size(&settings::WORKFLOW_CONCURRENT),
+        max_concurrent_agents: concurrent,
+        // Enough calls in line that a slot never waits for its next one.
+        max_calls_in_flight: (4 * concurrent).max(64),
         max_total_agents: config.count(&settings::WORKFLOW_TOTAL),
         max_items_per_call: config.size(&settings::WORKFLOW_ITEMS),
         max_slice: config.span(&settings::WORKFLOW_SLICE),
         max_run_time: config.span(&settings::WORKFLOW_WALL),
         max_agent_time: config.span(&settings::WORKFLOW_AGENT_TIME),
         dispose_grace: config.span(&settings::WORKFLOW_GRACE),
-        max_heap_bytes: config.size(&settings::WORKFLOW_HEAP),
+        max_heap_bytes: heap,
+        // The script's heap is what a user means; the process needs room beside it.
+        max_address_space_bytes: heap + (896 << 20),
         max_script_bytes: config.size(&settings::WORKFLOW_SCRIPT),
         max_narration_per_second: u32::try_from(config.count(&settings::WORKFLOW_NARRATION)).unwrap_or(u32::MAX),
         ..EngineConfig::default()

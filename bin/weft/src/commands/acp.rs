@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
-use weft_acp::{AcpOptions, AgentInfo, ExitReason, ExtensionMethods, LineLimit, OutboxBytes, ProgressConfig, serve};
+use weft_acp::{
+    AcpOptions, AgentInfo, CloseGrace, ExitReason, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes,
+    ProgressConfig, StallTimeout, serve,
+};
 use weft_toolset::Orphans;
 
 use crate::args::AcpArgs;
@@ -28,18 +31,29 @@ pub(crate) fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
     if let Some(model) = &providers.scripted {
         scripted::register(&mut extensions, model)?;
     }
-    let settings = AcpOptions {
+    let bridge = options(
+        &config,
+        extensions,
+        Composition::new(config.clone(), providers, args.export)?,
+    )?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(serve_until_signal(bridge));
+    // Whatever still runs has had its grace; the thread that reads stdin is not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+fn options(config: &Config, extensions: ExtensionMethods, agents: Composition) -> anyhow::Result<AcpOptions> {
+    Ok(AcpOptions {
         extensions,
         progress: ProgressConfig::new(config.span(&settings::MIN_INTERVAL))?,
         outbox_bytes: OutboxBytes::new(config.size(&settings::OUTBOX))?,
         line_limit: LineLimit::new(config.size(&settings::LINE_LIMIT))?,
-        ..AcpOptions::new(Arc::new(Composition::new(config, providers, args.export)?), info())
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(serve_until_signal(settings));
-    // Whatever still runs has had its grace; the thread that reads stdin is not waited for.
-    runtime.shutdown_background();
-    ended
+        max_sessions: MaxSessions::new(config.size(&settings::MAX_SESSIONS))?,
+        close_grace: CloseGrace::new(config.span(&settings::CLOSE_GRACE))?,
+        stall_timeout: StallTimeout::new(config.span(&settings::STALL_TIMEOUT))?,
+        ..AcpOptions::new(Arc::new(agents), info())
+    })
 }
 
 /// What the flags and the environment say.
@@ -113,5 +127,58 @@ impl Signals {
             _ = self.interrupt.recv() => 2,
             _ = self.terminate.recv() => 15,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::settings::{Kind, SETTINGS, Setting, render};
+
+    /// Everything that is made of the settings at start.
+    fn compose(values: Vec<(&'static Setting, String)>) -> anyhow::Result<AcpOptions> {
+        let values = values
+            .into_iter()
+            .map(|(setting, text)| (setting, "test", text))
+            .collect();
+        let config = Config::load(std::path::Path::new("no-such-folder"), &Overrides { values })?;
+        let agents = Composition::new(config.clone(), Providers::default(), None)?;
+        options(&config, ExtensionMethods::new(), agents)
+    }
+
+    #[test]
+    fn every_value_that_the_table_allows_can_be_used() {
+        for setting in SETTINGS {
+            let extremes = match &setting.kind {
+                Kind::Count { min, max, .. } => vec![min.to_string(), max.to_string()],
+                Kind::Span { min, max, .. } => vec![render(*min), render(*max)],
+                Kind::Word { words, .. } => words.iter().map(|word| (*word).to_owned()).collect(),
+                Kind::Text => vec!["provider/model".to_owned()],
+            };
+            for text in extremes {
+                let mut values = vec![(*setting, text.clone())];
+                if setting.key == settings::BASH_TIMEOUT.key {
+                    // The one setting that is bounded by another.
+                    values.push((&settings::BASH_MAX_TIMEOUT, "24h".to_owned()));
+                }
+                if setting.key == settings::BASH_MAX_TIMEOUT.key {
+                    values.push((&settings::BASH_TIMEOUT, "1s".to_owned()));
+                }
+                let composed = compose(values);
+                assert!(
+                    composed.is_ok(),
+                    "{} = {text}: {:#}",
+                    setting.key,
+                    composed.unwrap_err()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn settings_that_contradict_each_other_stop_the_start() {
+        let values = vec![(&settings::BASH_TIMEOUT, "1h".to_owned())];
+        let error = format!("{:#}", compose(values).expect_err("must be refused"));
+        assert!(error.contains("timeout"), "{error}");
     }
 }

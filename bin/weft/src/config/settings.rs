@@ -218,7 +218,7 @@ pub(crate) static PROGRESS_CONTENT: Setting = count(
     "tools.progress_content_bytes",
     64 * KIB,
     KIB,
-    4 * MIB,
+    MIB,
     "The most text of one progress report.",
 );
 pub(crate) static BASH_TIMEOUT: Setting = millis(
@@ -335,6 +335,27 @@ pub(crate) static OUTBOX: Setting = of_process(count(
     256 * MIB,
     "How much may wait for a slow client before progress updates are replaced by newer ones.",
 ));
+pub(crate) static MAX_SESSIONS: Setting = of_process(count(
+    "acp.max_sessions",
+    1_000,
+    1,
+    100_000,
+    "Sessions that may be open at the same time.",
+));
+pub(crate) static CLOSE_GRACE: Setting = of_process(millis(
+    "acp.close_grace",
+    4 * SECOND,
+    100,
+    MINUTE,
+    "How long the end of the connection may take; what is not quiet then is given up.",
+));
+pub(crate) static STALL_TIMEOUT: Setting = of_process(millis(
+    "acp.stall_timeout",
+    MINUTE,
+    100,
+    HOUR,
+    "How long a request waits for a client that does not read what it was sent; then the client counts as gone.",
+));
 pub(crate) static MIN_INTERVAL: Setting = of_process(millis(
     "acp.progress.min_interval",
     50,
@@ -372,5 +393,8 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &WORKFLOW_RESULT,
     &LINE_LIMIT,
     &OUTBOX,
+    &MAX_SESSIONS,
+    &CLOSE_GRACE,
+    &STALL_TIMEOUT,
     &MIN_INTERVAL,
 ];
