@@ -89,12 +89,14 @@ fn bare_rate(programs: &Programs, lines: &[String]) -> anyhow::Result<f64> {
 /// that the figure is half a millisecond too high on the average.
 pub(crate) fn latency(programs: &Programs, figures: &mut Figures) -> anyhow::Result<()> {
     println!("latency: one log line, from the script to the frame, 200 lines");
-    let script = "for (let i = 0; i < 200; i++) { await agent('m ' + i); log('at ' + Date.now()); }\nreturn 1;";
+    let script =
+        "for (let i = 0; i < 200; i++) { await agent('m ' + i); log('line ' + i + ' at ' + Date.now()); }\nreturn 1;";
     let mut daemon = Daemon::spawn(&programs.weft, script)?;
-    let (mut late, mut latest) = (Vec::new(), 0);
+    let (mut late, mut latest) = (Vec::new(), None);
     daemon.turn(|line| {
-        if let Some(sent) = stamp(&line.text).filter(|sent| line.is_progress() && *sent > latest) {
-            latest = sent;
+        // A card repeats its latest log line in the updates that follow.
+        if let Some((number, sent)) = stamp(&line.text).filter(|(number, _)| latest.is_none_or(|last| *number > last)) {
+            latest = Some(number);
             late.push(now().saturating_sub(Duration::from_millis(sent)));
         }
     })?;
@@ -104,14 +106,11 @@ pub(crate) fn latency(programs: &Programs, figures: &mut Figures) -> anyhow::Res
     Ok(())
 }
 
-fn stamp(line: &str) -> Option<u64> {
-    let digits: String = line
-        .split("at ")
-        .nth(1)?
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    digits.parse().ok()
+/// The number of a log line and when it was written.
+fn stamp(line: &str) -> Option<(u64, u64)> {
+    let (number, rest) = line.split_once("Latest: line ")?.1.split_once(" at ")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some((number.parse().ok()?, digits.parse().ok()?))
 }
 
 #[expect(
