@@ -51,7 +51,7 @@ async fn g70_an_endless_loop_ends_by_the_limit_of_a_slice_without_a_cancel() {
         let result = harness.run(script).await;
         let error = error_of(&result);
         assert!(
-            error.contains("300ms of CPU time") && error.contains("max_slice"),
+            error.contains("300ms of CPU time without waiting for an agent") && error.contains("(max_slice)"),
             "{error}"
         );
     }
@@ -180,7 +180,7 @@ async fn a_cancel_rejects_calls_that_wait_for_a_slot() {
     config.cancel_grace = Duration::from_secs(30);
     let harness = Harness::with(config);
     let run = harness.start("await parallel(Array.from({ length: 100 }, () => () => agent('hangs')))");
-    harness.members.wait(|counts| counts.at_work == 16).await;
+    harness.members.wait(|counts| counts.at_work >= 16).await;
     run.cancel(None);
     let result = harness.finish(&*run).await;
     assert_eq!((result.stop, result.agents_started), (RunStop::Cancelled, 100));
@@ -193,7 +193,7 @@ async fn members_deaf_to_everything_are_given_up_after_the_grace_and_paired() {
     config.dispose_grace = Duration::from_millis(100);
     let harness = Harness::with(config);
     let run = harness.start("await parallel([() => agent('deaf dispose-hangs'), () => agent('hangs')])");
-    harness.members.wait(|counts| counts.started == 2).await;
+    harness.members.wait(|counts| counts.started >= 2).await;
     harness.wait_for("agent 1 \"deaf dispose-hangs\"").await;
     run.cancel(None);
     let result = run.result().await;

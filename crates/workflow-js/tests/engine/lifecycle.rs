@@ -19,7 +19,7 @@ async fn members_get_slots_first_in_first_out_and_never_more_than_allowed() {
     let run = harness.start(&format!(
         "return (await parallel({prompts}.map(p => () => agent(p)))).length"
     ));
-    harness.members.wait(|counts| counts.at_work == 2).await;
+    harness.members.wait(|counts| counts.at_work >= 2).await;
     harness.members.open("g");
     let result = harness.finish(&*run).await;
     assert_eq!((value_of(&result), result.agents_started), (json!(30), 30));
@@ -32,7 +32,7 @@ async fn members_get_slots_first_in_first_out_and_never_more_than_allowed() {
 async fn sixteen_members_work_at_once_by_default() {
     let harness = Harness::new();
     let run = harness.start("return (await parallel(Array.from({ length: 40 }, () => () => agent('gate:g')))).length");
-    harness.members.wait(|counts| counts.at_work == 16).await;
+    harness.members.wait(|counts| counts.at_work >= 16).await;
     harness.members.open("g");
     assert_eq!(value_of(&*harness.finish(&*run).await), json!(40));
     assert_eq!(harness.members.counts().most_at_work, 16);
