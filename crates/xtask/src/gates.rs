@@ -60,7 +60,7 @@ pub(crate) enum Gate {
 }
 
 impl Gate {
-    /// The gates that only read the tree, cheapest first.
+    /// The gates that run nothing of the project itself, cheapest first.
     pub(crate) const STATIC: [Self; 8] = [
         Self::Fmt,
         Self::Hygiene,

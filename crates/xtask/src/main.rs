@@ -1,5 +1,5 @@
 //! The project's chores: `cargo xtask test` runs every test and gate, `cargo xtask gates` only those
-//! that read the tree, and each gate runs alone by its own name.
+//! that run nothing of the project itself, and each gate runs alone by its own name.
 //!
 //! [`gates::Gate`] is the list to open first: its order is the order in which they run.
 
@@ -30,7 +30,7 @@ struct Arguments {
 enum Task {
     /// Run every gate and every test of the project, and stop at the first that fails.
     Test,
-    /// Run the gates that only read the tree: all but the tests.
+    /// Run the gates alone: all but what runs the project itself.
     Gates,
     /// Measure a release build against its budgets.
     Bench(bench::BenchArguments),

@@ -16,7 +16,7 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Asks cargo for the workspace of the current folder.
+    /// Asks cargo for the workspace of the current folder, and makes its root the current folder.
     pub(crate) fn open() -> anyhow::Result<Self> {
         #[derive(Deserialize)]
         struct Metadata {
@@ -25,6 +25,7 @@ impl Workspace {
         }
         let text = capture(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?;
         let metadata: Metadata = serde_json::from_str(&text).context("failed to read the output of cargo metadata")?;
+        std::env::set_current_dir(&metadata.workspace_root).context("failed to enter the root of the workspace")?;
         Ok(Self {
             root: metadata.workspace_root,
             target: metadata.target_directory,
@@ -34,7 +35,6 @@ impl Workspace {
     /// The files git tracks, and the new ones it does not ignore, relative to the root and sorted.
     pub(crate) fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
         let mut git = program("git");
-        git.current_dir(&self.root);
         git.args([
             "ls-files",
             "-z",

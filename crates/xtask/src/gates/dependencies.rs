@@ -46,10 +46,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Outcome> {
             Ok(path) => path,
             Err(reason) => return Ok(Outcome::Skipped(reason)),
         };
-        run(program(path)
-            .arg(tool.command)
-            .args(arguments)
-            .current_dir(&workspace.root))?;
+        run(program(path).arg(tool.command).args(arguments))?;
     }
     Ok(Outcome::Passed)
 }
