@@ -17,14 +17,18 @@ pub(super) const CONTAINED: bool = true;
 #[derive(Debug)]
 pub(super) struct Orphans {
     reaper: JoinHandle<()>,
+    /// Tells of ended children once the reaper is gone.
+    ended: SignalStream,
 }
 
 impl Orphans {
     pub(super) fn adopt() -> io::Result<Self> {
+        let reaped = signal(SignalKind::child())?;
         let ended = signal(SignalKind::child())?;
         set_child_subreaper(Some(getpid()))?;
         Ok(Self {
-            reaper: tokio::spawn(reap(ended)),
+            reaper: tokio::spawn(reap(reaped)),
+            ended,
         })
     }
 
@@ -33,7 +37,7 @@ impl Orphans {
         match (&mut self.reaper).await {
             Ok(()) | Err(_) => {}
         }
-        match timeout(limit, kill_all()).await {
+        match timeout(limit, kill_all(&mut self.ended)).await {
             Ok(()) => Ok(()),
             Err(_) => Err(Survivors {
                 pids: children().iter().map(|child| child.as_raw_nonzero().get()).collect(),
@@ -64,14 +68,7 @@ async fn reap(mut ended: SignalStream) {
 }
 
 /// Kills all children and waits for them, again and again: the children of the dead become ours.
-async fn kill_all() {
-    let mut ended = match signal(SignalKind::child()) {
-        Ok(ended) => ended,
-        Err(error) => {
-            tracing::warn!(%error, "failed to watch for the end of processes");
-            return;
-        }
-    };
+async fn kill_all(ended: &mut SignalStream) {
     loop {
         for child in children() {
             // It may have ended just now.
@@ -93,16 +90,16 @@ async fn kill_all() {
 
 /// The children of this process: of all its threads, since a child belongs to the thread that began it.
 fn children() -> Vec<Pid> {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    let pids: Vec<Pid> = lists
-        .flat_map(|list| {
+    let mut children = Vec::new();
+    for thread in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        // A thread that has just ended has none.
+        let list = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        children.extend(
             list.split_whitespace()
-                .filter_map(|pid| Pid::from_raw(pid.parse().ok()?))
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    pids
+                .filter_map(|pid| Pid::from_raw(pid.parse().ok()?)),
+        );
+    }
+    children
 }
 
 /// Whether the child has ended and is none that this program started itself.
