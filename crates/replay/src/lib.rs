@@ -3,7 +3,7 @@
 //! [`WireClient`] starts an agent, speaks JSON-RPC lines with it and records every line of both
 //! directions as [`Row`]s. [`t_check`] finds what a transcript must never hold, and [`cards`] rebuilds
 //! what a client shows. [`run_scenario`] plays a folder of `fixtures/` with all of it and compares the
-//! outcome, which [`normalise`] has freed from what differs between runs.
+//! outcome, which [`normalise()`] has freed from what differs between runs.
 //!
 //! The crate knows JSON lines, processes and files. Of agents, models, tools and workflows it knows
 //! nothing; of the Agent Client Protocol it knows what a client must.

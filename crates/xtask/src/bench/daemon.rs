@@ -96,7 +96,7 @@ impl Daemon {
         Ok(answer["sessionId"].as_str().context("no sessionId")?.to_owned())
     }
 
-    /// Starts a turn; its id is what [`Daemon::is_answer`] takes.
+    /// Starts a turn; its id is what [`is_answer`] takes.
     pub(crate) fn prompt(&mut self, session: &str) -> anyhow::Result<u64> {
         let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "go"}]});
         self.send("session/prompt", &prompt)
