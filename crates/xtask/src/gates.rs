@@ -1,5 +1,6 @@
 //! The gates: what each is called, in which order they run, and what each runs.
 
+pub(crate) mod catalogues;
 mod clients;
 mod dependencies;
 mod file_size;
@@ -47,6 +48,8 @@ pub(crate) enum Gate {
     Deps,
     /// Build every program and library of the workspace.
     Build,
+    /// Check that the generated documents are fresh.
+    Catalogues,
     /// Run every unit and integration test.
     UnitTests,
     /// Run the examples in the documentation.
@@ -74,12 +77,12 @@ impl Gate {
 
     /// Every gate, in the order in which they run.
     pub(crate) fn all() -> &'static [Self] {
-        use Gate::{Build, Clients, DocTests, Replay, Shuttle, UnitTests};
-        const ALL: [Gate; 14] = {
+        use Gate::{Build, Catalogues, Clients, DocTests, Replay, Shuttle, UnitTests};
+        const ALL: [Gate; 15] = {
             let [fmt, hygiene, file_size, graph, spec_ids, clippy, doc, deps] = Gate::STATIC;
             [
-                fmt, hygiene, file_size, graph, spec_ids, clippy, doc, deps, Build, UnitTests, DocTests, Shuttle,
-                Replay, Clients,
+                fmt, hygiene, file_size, graph, spec_ids, clippy, doc, deps, Build, Catalogues, UnitTests, DocTests,
+                Shuttle, Replay, Clients,
             ]
         };
         &ALL
@@ -97,6 +100,7 @@ impl Gate {
             Self::Doc => "doc",
             Self::Deps => "deps",
             Self::Build => "build",
+            Self::Catalogues => "catalogues",
             Self::UnitTests => "unit-tests",
             Self::DocTests => "doc-tests",
             Self::Shuttle => "shuttle",
@@ -129,6 +133,7 @@ impl Gate {
             }
             Self::Deps => return dependencies::check(workspace),
             Self::Build => run(&mut cargo(&["build", "--locked", "--workspace"]))?,
+            Self::Catalogues => catalogues::check(workspace)?,
             Self::UnitTests => run(&mut cargo(&["test", "--locked", "--workspace", "--all-targets"]))?,
             Self::DocTests => run(&mut cargo(&["test", "--locked", "--workspace", "--doc"]))?,
             Self::Shuttle => {

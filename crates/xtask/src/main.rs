@@ -32,6 +32,8 @@ enum Task {
     Test,
     /// Run the gates alone: all but what runs the project itself.
     Gates,
+    /// Write the generated documents anew.
+    CataloguesWrite,
     /// Measure a release build against its budgets.
     Bench(bench::BenchArguments),
     #[command(flatten)]
@@ -44,6 +46,11 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(match arguments.task {
         Task::Test => report::run(&workspace, Gate::all()),
         Task::Gates => report::run(&workspace, &Gate::STATIC),
+        Task::CataloguesWrite => {
+            command::run(&mut command::cargo(&["build", "--locked", "-p", "weft"]))?;
+            gates::catalogues::write(&workspace)?;
+            ExitCode::SUCCESS
+        }
         Task::Bench(arguments) => {
             bench::run(&workspace, &arguments)?;
             ExitCode::SUCCESS
