@@ -54,7 +54,7 @@ pub(crate) struct AcpArgs {
 /// `weft demo`.
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Prints plain lines even when stdout is a terminal.
+    /// Prints plain lines, as into a pipe, even when stdout is a terminal. So does NO_COLOR.
     #[arg(long)]
     pub(crate) plain: bool,
 }

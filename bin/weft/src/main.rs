@@ -25,15 +25,28 @@ fn main() -> ExitCode {
         // The worker comes first and alone: it has no environment, no configuration and no runtime.
         Command::Worker => return commands::worker::run(),
         Command::Acp(args) => commands::acp::run(args),
-        Command::Demo(args) => in_runtime(commands::demo::run(&args)).map(|()| ExitCode::SUCCESS),
+        Command::Demo(args) => in_runtime(commands::demo::run(&args)),
         Command::Replay(args) => in_runtime(commands::replay::run(args)),
         Command::Docs(args) => commands::docs::run(&args).map(|()| ExitCode::SUCCESS),
     };
     outcome.unwrap_or_else(|error| {
+        if is_broken_pipe(&error) {
+            return ExitCode::from(SIGPIPE);
+        }
         // A reader that has gone away is no reason to complain.
         let _unread = writeln!(std::io::stderr(), "weft: {error:#}");
         ExitCode::FAILURE
     })
+}
+
+/// How a program ends whose output nobody reads any more.
+const SIGPIPE: u8 = 128 + 13;
+
+/// Whether the reader of our own output is gone, as behind `| head`.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {

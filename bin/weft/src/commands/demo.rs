@@ -1,6 +1,7 @@
 //! `weft demo`: drives `weft acp` on a scripted model over the real protocol and draws the card it is sent.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use weft_replay::{Message, RequestId, WireClient, WireCommand, WireError};
 
 use crate::args::DemoArgs;
-use draw::{Live, Plain, Screen};
+use draw::{Live, Plain, Screen, Size};
 use fold::Conversation;
 
 mod draw;
@@ -23,7 +24,7 @@ const PROMPT: &str = "Review lexer.rs, parser.rs, cache.rs and net.rs with a wor
 const FRAME: Duration = Duration::from_millis(120);
 
 /// Runs the demo to its end.
-pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
+pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let home = tempfile::tempdir().context("failed to make a folder for the demo")?;
     for (name, text) in [("config.toml", CONFIG), ("model.toml", MODEL), ("review.js", SCRIPT)] {
         std::fs::write(home.path().join(name), text).with_context(|| format!("failed to write {name}"))?;
@@ -33,15 +34,20 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let mut client = WireClient::spawn(&command)?;
     let live = io::stdout().is_terminal() && !args.plain && std::env::var_os("NO_COLOR").is_none();
     let mut screen: Box<dyn Screen> = if live {
-        Box::new(Live::new(io::stdout()))
+        Box::new(Live::new(io::stdout(), Size::of_stdout))
     } else {
         Box::new(Plain::new(io::stdout()))
     };
-    let outcome = converse(&mut client, &home.path().display().to_string(), &mut *screen).await;
+    let cwd = home.path().display().to_string();
+    let outcome = tokio::select! {
+        outcome = converse(&mut client, &cwd, &mut *screen) => outcome.map(|()| ExitCode::SUCCESS),
+        // The terminal has sent it to the agent too; what is left to do is to clean up.
+        _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(128 + 2)),
+    };
     let finished = client.finish().await;
-    outcome?;
+    let code = outcome?;
     finished.context("the agent did not end")?;
-    Ok(())
+    Ok(code)
 }
 
 async fn converse(client: &mut WireClient, cwd: &str, screen: &mut dyn Screen) -> anyhow::Result<()> {

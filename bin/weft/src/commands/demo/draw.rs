@@ -13,13 +13,33 @@ pub(super) trait Screen {
     fn end(&mut self, conversation: &Conversation, elapsed: Duration, stop: &str) -> io::Result<()>;
 }
 
+/// How large the terminal is, in characters.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    columns: usize,
+    rows: usize,
+}
+
+impl Size {
+    /// What stdout's terminal says of itself; 80 by 24 if it says nothing.
+    pub(super) fn of_stdout() -> Self {
+        match rustix::termios::tcgetwinsize(io::stdout()) {
+            Ok(size) if size.ws_col > 0 && size.ws_row > 1 => Self {
+                columns: size.ws_col.into(),
+                rows: size.ws_row.into(),
+            },
+            _ => Self { columns: 80, rows: 24 },
+        }
+    }
+}
+
 /// Draws over its own last picture with a few terminal codes.
 pub(super) struct Live<W> {
     out: W,
+    size: fn() -> Size,
     drawn: usize,
 }
 
-const WIDTH: usize = 78;
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
 const CYAN: &str = "\x1b[36m";
@@ -29,8 +49,9 @@ const RESET: &str = "\x1b[0m";
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
 
 impl<W: Write> Live<W> {
-    pub(super) fn new(out: W) -> Self {
-        Self { out, drawn: 0 }
+    /// `size` is asked anew for each picture.
+    pub(super) fn new(out: W, size: fn() -> Size) -> Self {
+        Self { out, size, drawn: 0 }
     }
 
     fn paint(&mut self, lines: &[String]) -> io::Result<()> {
@@ -50,34 +71,47 @@ impl<W: Write> Live<W> {
 
 impl<W: Write> Screen for Live<W> {
     fn draw(&mut self, conversation: &Conversation, elapsed: Duration) -> io::Result<()> {
-        self.paint(&picture(conversation, elapsed))
+        let Size { columns, rows } = (self.size)();
+        let lines = picture(conversation, elapsed, columns);
+        // What has left the screen cannot be drawn over: of a long picture only the end is shown until all is over.
+        self.paint(&lines[(lines.len() + 1).saturating_sub(rows)..])
     }
 
     fn end(&mut self, conversation: &Conversation, elapsed: Duration, stop: &str) -> io::Result<()> {
-        let mut lines = picture(conversation, elapsed);
-        lines.push(format!("{DIM}{stop} after {:.1} s{RESET}", elapsed.as_secs_f32()));
+        let mut lines = picture(conversation, elapsed, (self.size)().columns);
+        lines.push(format!("{DIM}{}{RESET}", last_line(elapsed, stop)));
         self.paint(&lines)
     }
 }
 
-fn picture(conversation: &Conversation, elapsed: Duration) -> Vec<String> {
+/// What the last line says: how the turn ended, and when.
+fn last_line(elapsed: Duration, stop: &str) -> String {
+    let how = if stop == "end_turn" { "done" } else { stop };
+    format!("{how} after {:.1} s", elapsed.as_secs_f32())
+}
+
+fn picture(conversation: &Conversation, elapsed: Duration, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for item in &conversation.items {
         match item {
             Item::Said { who, text } => {
                 let style = if *who == "thought" { DIM } else { "" };
-                for (n, line) in text.lines().flat_map(wrap).enumerate() {
+                for (n, line) in text
+                    .lines()
+                    .flat_map(|line| wrap(line, columns.saturating_sub(9)))
+                    .enumerate()
+                {
                     let name = if n == 0 { *who } else { "" };
                     lines.push(format!("{BOLD}{name:>7}{RESET}  {style}{line}{RESET}"));
                 }
             }
-            Item::Card(card) => lines.extend(picture_of_card(card, elapsed)),
+            Item::Card(card) => lines.extend(picture_of_card(card, elapsed, columns)),
         }
     }
     lines
 }
 
-fn picture_of_card(card: &Card, elapsed: Duration) -> Vec<String> {
+fn picture_of_card(card: &Card, elapsed: Duration, columns: usize) -> Vec<String> {
     let frame = usize::try_from(elapsed.as_millis() / 120).unwrap_or(0) % SPINNER.len();
     let (colour, mark) = match card.status.as_str() {
         "completed" => (GREEN, "✔"),
@@ -86,9 +120,9 @@ fn picture_of_card(card: &Card, elapsed: Duration) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "{colour}╭{RESET} {colour}{mark}{RESET} {BOLD}{}{RESET}",
-        cut(&card.title)
+        card.title.chars().take(columns.saturating_sub(4)).collect::<String>()
     )];
-    for line in card.text.lines().flat_map(wrap) {
+    for line in card.text.lines().flat_map(|line| wrap(line, columns.saturating_sub(2))) {
         lines.push(format!("{colour}│{RESET} {line}"));
     }
     lines.push(format!(
@@ -99,22 +133,24 @@ fn picture_of_card(card: &Card, elapsed: Duration) -> Vec<String> {
     lines
 }
 
-fn cut(text: &str) -> String {
-    text.chars().take(WIDTH).collect()
-}
-
-fn wrap(line: &str) -> Vec<String> {
+/// Breaks a line into rows of at most `width` characters, between words where there is a place for it.
+fn wrap(line: &str, width: usize) -> Vec<String> {
     let mut rows = vec![String::new()];
-    let mut width = 0;
+    let mut used = 0;
     for word in line.split_inclusive(' ') {
-        let long = word.chars().count();
-        if width > 0 && width + long > WIDTH {
+        if used > 0 && used + word.trim_end().chars().count() > width {
             rows.push(String::new());
-            width = 0;
+            used = 0;
         }
-        width += long;
-        if let Some(row) = rows.last_mut() {
-            row.push_str(word);
+        for letter in word.chars() {
+            if used >= width.max(1) && letter != ' ' {
+                rows.push(String::new());
+                used = 0;
+            }
+            if used < width.max(1) {
+                rows.last_mut().expect("starts with one row").push(letter);
+                used += 1;
+            }
         }
     }
     rows
@@ -169,7 +205,7 @@ impl<W: Write> Screen for Plain<W> {
 
     fn end(&mut self, conversation: &Conversation, elapsed: Duration, stop: &str) -> io::Result<()> {
         self.show(conversation, true)?;
-        writeln!(self.out, "{stop} after {:.1} s", elapsed.as_secs_f32())
+        writeln!(self.out, "{}", last_line(elapsed, stop))
     }
 }
 
@@ -204,7 +240,7 @@ mod tests {
     #[test]
     fn the_live_picture_is_drawn_over_itself() {
         let mut out = Vec::new();
-        let mut live = Live::new(&mut out);
+        let mut live = Live::new(&mut out, || Size { columns: 80, rows: 24 });
         live.draw(&talk(&[]), Duration::ZERO).expect("written");
         live.draw(&talk(&[]), Duration::ZERO).expect("written");
         let text = String::from_utf8(out).expect("text");
@@ -212,11 +248,43 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_wrap_between_words() {
-        let rows = wrap(&"word ".repeat(40));
-        assert!(
-            rows.len() > 2 && rows.iter().all(|row| row.chars().count() <= WIDTH),
-            "{rows:?}"
-        );
+    fn no_row_of_a_picture_is_wider_than_the_terminal() {
+        let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "t".repeat(200)});
+        let text = json!({"type": "text", "text": format!("{}\n{}", "words ".repeat(40), "w".repeat(200))});
+        let said = json!({"sessionUpdate": "agent_message_chunk", "content": text});
+        let shown = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1",
+                           "content": [{"type": "content", "content": text}]});
+        let codes = [BOLD, DIM, CYAN, GREEN, RED, RESET];
+        for columns in [20, 40, 80] {
+            for row in picture(
+                &talk(&[said.clone(), call.clone(), shown.clone()]),
+                Duration::ZERO,
+                columns,
+            ) {
+                let plain = codes.iter().fold(row, |row, code| row.replace(code, ""));
+                assert!(plain.chars().count() <= columns, "{columns}: {plain:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_picture_longer_than_the_terminal_shows_its_end_until_all_is_over() {
+        let text = (0..9).map(|n| format!("line {n}\n")).collect::<String>();
+        let said = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}});
+        let mut out = Vec::new();
+        let mut live = Live::new(&mut out, || Size { columns: 80, rows: 5 });
+        let conversation = talk(&[said]);
+        live.draw(&conversation, Duration::ZERO).expect("written");
+        assert_eq!(live.drawn, 4);
+        live.end(&conversation, Duration::ZERO, "end_turn").expect("written");
+        assert_eq!(live.drawn, 11);
+    }
+
+    #[test]
+    fn lines_wrap_between_words_and_long_words_anywhere() {
+        assert_eq!(wrap("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrap("one two", 3), ["one", "two"]);
+        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap("", 3), [""]);
     }
 }
