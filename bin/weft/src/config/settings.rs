@@ -9,25 +9,20 @@ pub(crate) enum Kind {
     Count {
         /// Used where no layer sets it.
         default: u64,
-        /// The least value taken.
         min: u64,
-        /// The greatest value taken.
         max: u64,
     },
     /// A duration such as `"50ms"`, `"5s"` or `"1h 30m"`, both bounds included.
     Span {
         /// Used where no layer sets it.
         default: Duration,
-        /// The shortest taken.
         min: Duration,
-        /// The longest taken.
         max: Duration,
     },
     /// One of some words.
     Word {
         /// Used where no layer sets it.
         default: &'static str,
-        /// What is taken.
         words: &'static [&'static str],
     },
     /// Any text; without a default.
@@ -156,7 +151,7 @@ pub(crate) static MODEL: Setting = Setting {
     project: true,
     doc: "The model to use, `provider/model`, where the provider is one of `[providers.…]`.",
 };
-pub(crate) static MODE: Setting = of_process(Setting {
+pub(crate) static MODE: Setting = Setting {
     key: "mode",
     kind: Kind::Word {
         default: "ask",
@@ -164,7 +159,7 @@ pub(crate) static MODE: Setting = of_process(Setting {
     },
     project: false,
     doc: "What a tool may do without a question: `ask` asks before shell commands, `full` never asks.",
-});
+};
 pub(crate) static MAX_STEPS: Setting = count(
     "agent.max_steps",
     200,
@@ -226,7 +221,7 @@ pub(crate) static BASH_TIMEOUT: Setting = millis(
     2 * MINUTE,
     SECOND,
     HOUR,
-    "How long a command may run when the model sets no limit.",
+    "How long a command may run when the model sets no limit; at most `bash.max_timeout`.",
 );
 pub(crate) static BASH_MAX_TIMEOUT: Setting = millis(
     "bash.max_timeout",
@@ -271,14 +266,14 @@ pub(crate) static WORKFLOW_ITEMS: Setting = count(
     "Items of one `parallel` or `pipeline` call.",
 );
 pub(crate) static WORKFLOW_SLICE: Setting = millis(
-    "workflow.sync_timeout",
+    "workflow.max_slice",
     5 * SECOND,
     100,
     5 * MINUTE,
     "How much processor time a script may use without waiting for anything.",
 );
 pub(crate) static WORKFLOW_WALL: Setting = millis(
-    "workflow.wall_clock",
+    "workflow.max_run_time",
     6 * HOUR,
     SECOND,
     7 * 24 * HOUR,
@@ -306,14 +301,19 @@ pub(crate) static WORKFLOW_GRACE: Setting = millis(
     "How long a cancelled or finished run may take to become quiet before its worker is killed.",
 );
 pub(crate) static WORKFLOW_HEAP: Setting = count(
-    "workflow.heap_bytes",
+    "workflow.max_heap_bytes",
     128 * MIB,
     4 * MIB,
     4_096 * MIB,
     "The memory a script's values may take.",
 );
-pub(crate) static WORKFLOW_SCRIPT: Setting =
-    count("workflow.script_bytes", 256 * KIB, KIB, 4 * MIB, "The longest script.");
+pub(crate) static WORKFLOW_SCRIPT: Setting = count(
+    "workflow.max_script_bytes",
+    256 * KIB,
+    KIB,
+    4 * MIB,
+    "The longest script.",
+);
 pub(crate) static WORKFLOW_RESULT: Setting = count(
     "workflow.result_chars",
     50_000,
