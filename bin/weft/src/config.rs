@@ -26,8 +26,8 @@ pub(crate) struct Overrides {
     pub(crate) values: Vec<(&'static Setting, &'static str, String)>,
 }
 
-/// A checked configuration.
-#[derive(Clone, Debug)]
+/// A checked configuration. By default, what holds where nothing is set.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
     values: BTreeMap<&'static str, Value>,
     overrides: BTreeMap<&'static str, Value>,

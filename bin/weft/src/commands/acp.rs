@@ -56,15 +56,16 @@ fn options(config: &Config, extensions: ExtensionMethods, agents: Composition) -
     })
 }
 
-/// What the flags and the environment say.
+/// What the flags and the environment say; an empty text says nothing.
 fn overrides(args: &AcpArgs) -> Overrides {
     let given = [
-        (&settings::MODEL, "--model", &args.model),
-        (&settings::MODE, "--mode", &args.mode),
+        (&settings::MODEL, "--model or WEFT_MODEL", &args.model),
+        (&settings::MODE, "--mode or WEFT_MODE", &args.mode),
     ];
-    let values = given
-        .into_iter()
-        .filter_map(|(setting, flag, value)| Some((setting, flag, value.clone()?)));
+    let values = given.into_iter().filter_map(|(setting, origin, value)| {
+        let value = value.clone().filter(|value| !value.is_empty())?;
+        Some((setting, origin, value))
+    });
     Overrides {
         values: values.collect(),
     }
@@ -176,9 +177,23 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_flag_or_variable_sets_nothing() {
+        let args = |mode: &str| AcpArgs {
+            model: None,
+            mode: Some(mode.to_owned()),
+            export: None,
+        };
+        assert!(overrides(&args("")).values.is_empty());
+        assert_eq!(overrides(&args("full")).values.len(), 1);
+    }
+
+    #[test]
     fn settings_that_contradict_each_other_stop_the_start() {
         let values = vec![(&settings::BASH_TIMEOUT, "1h".to_owned())];
         let error = format!("{:#}", compose(values).expect_err("must be refused"));
-        assert!(error.contains("timeout"), "{error}");
+        assert_eq!(
+            error,
+            "bash.timeout: found \"1h\", expected at most bash.max_timeout, which is \"10m\""
+        );
     }
 }

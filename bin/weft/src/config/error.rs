@@ -6,12 +6,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
     /// A file exists but cannot be read.
-    #[error("failed to read {path}: {source}")]
-    Read {
-        path: PathBuf,
-        #[source]
-        source: std::io::Error,
-    },
+    #[error("failed to read {path}: {error}")]
+    Read { path: PathBuf, error: std::io::Error },
     /// A place in a file is wrong.
     #[error("{path}:{line}:{column}: {message}")]
     Place {

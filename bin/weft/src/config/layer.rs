@@ -32,9 +32,9 @@ impl Layer {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(path, &text, owner),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(source) => Err(ConfigError::Read {
+            Err(error) => Err(ConfigError::Read {
                 path: path.to_owned(),
-                source,
+                error,
             }),
         }
     }
@@ -69,7 +69,12 @@ impl Layer {
                     return Err(source.error(at, refusal(&key)));
                 }
                 self.values.insert(setting.key, read_value(source, setting, value)?);
-            } else if let (true, Some(inner)) = (is_table(&key), value.get_ref().as_table()) {
+            } else if is_table(&key) {
+                let Some(inner) = value.get_ref().as_table() else {
+                    let found = value.get_ref().type_str();
+                    let message = format!("{key}: found a value of type {found}, expected a table");
+                    return Err(source.error(value.span().start, message));
+                };
                 self.table(source, inner, &format!("{key}."), owner)?;
             } else {
                 return Err(source.error(at, unknown(&key, prefix)));

@@ -8,6 +8,7 @@ use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, Source};
+use super::settings::render;
 
 /// One model provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
 ];
 
 const KINDS: &str = "\"openai-chat\" or \"scripted\"";
+const OPENAI_CHAT_KEYS: &[&str] = &["base_url", "api_key_env", "headers", "connect_timeout", "idle_timeout"];
+const SCRIPTED_KEYS: &[&str] = &["script"];
 
 /// Reads the `providers` table.
 pub(crate) fn parse_providers(
@@ -83,10 +86,9 @@ pub(crate) fn parse_providers(
             ));
         }
         let Some(table) = value.get_ref().as_table() else {
-            let found = value.get_ref().type_str();
             return Err(source.error(
                 value.span().start,
-                format!("providers.{name}: found {found}, expected a table"),
+                format!("providers.{name}: found {}, expected a table", of_type(value)),
             ));
         };
         let reader = Reader {
@@ -100,6 +102,11 @@ pub(crate) fn parse_providers(
     Ok(providers)
 }
 
+/// A value of a type that does not fit, for an error.
+fn of_type(value: &Spanned<DeValue<'_>>) -> String {
+    format!("a value of type {}", value.get_ref().type_str())
+}
+
 /// One provider's table while it is read.
 struct Reader<'a, 'i> {
     source: Source<'a>,
@@ -110,31 +117,41 @@ struct Reader<'a, 'i> {
 
 impl Reader<'_, '_> {
     fn provider(&self) -> Result<Provider, ConfigError> {
-        for key in self.table.keys() {
-            let name = key.get_ref().as_ref();
-            if !PROVIDER_KEYS.iter().any(|(known, _)| *known == name) {
-                let known = PROVIDER_KEYS
-                    .iter()
-                    .map(|(known, _)| *known)
-                    .collect::<Vec<_>>()
-                    .join(", ");
-                let message = format!("providers.{}.{name}: unknown key, expected one of {known}", self.name);
-                return Err(self.source.error(key.span().start, message));
-            }
-        }
         let kind = match self.text("kind")?.as_deref() {
-            Some("openai-chat") => ProviderKind::OpenAiChat {
-                base_url: self.base_url()?,
-                api_key_env: self.text("api_key_env")?,
-                headers: self.headers()?,
-                connect_timeout: self.span("connect_timeout", 30, 600)?,
-                idle_timeout: self.span("idle_timeout", 300, 3_600)?,
-            },
-            Some("scripted") => ProviderKind::Scripted { script: self.script()? },
+            Some("openai-chat") => {
+                self.only(OPENAI_CHAT_KEYS)?;
+                ProviderKind::OpenAiChat {
+                    base_url: self.base_url()?,
+                    api_key_env: self.text("api_key_env")?,
+                    headers: self.headers()?,
+                    connect_timeout: self.span("connect_timeout", 30, 600)?,
+                    idle_timeout: self.span("idle_timeout", 300, 3_600)?,
+                }
+            }
+            Some("scripted") => {
+                self.only(SCRIPTED_KEYS)?;
+                ProviderKind::Scripted { script: self.script()? }
+            }
             Some(other) => return Err(self.bad("kind", &format!("\"{other}\""), KINDS)),
             None => return Err(self.missing("kind", KINDS)),
         };
         Ok(Provider { kind })
+    }
+
+    /// Refuses keys that a provider of this kind does not have.
+    fn only(&self, keys: &[&str]) -> Result<(), ConfigError> {
+        for key in self.table.keys() {
+            let name = key.get_ref().as_ref();
+            if name != "kind" && !keys.contains(&name) {
+                let message = format!(
+                    "providers.{}.{name}: unknown key for this kind, expected one of kind, {}",
+                    self.name,
+                    keys.join(", ")
+                );
+                return Err(self.source.error(key.span().start, message));
+            }
+        }
+        Ok(())
     }
 
     fn base_url(&self) -> Result<String, ConfigError> {
@@ -162,12 +179,12 @@ impl Reader<'_, '_> {
         };
         let expected = "a table of texts";
         let Some(table) = value.get_ref().as_table() else {
-            return Err(self.bad("headers", value.get_ref().type_str(), expected));
+            return Err(self.bad("headers", &of_type(value), expected));
         };
         let mut headers = BTreeMap::new();
         for (name, value) in table {
             let Some(text) = value.get_ref().as_str() else {
-                return Err(self.bad("headers", value.get_ref().type_str(), expected));
+                return Err(self.bad("headers", &of_type(value), expected));
             };
             headers.insert(name.get_ref().to_string(), text.to_owned());
         }
@@ -184,7 +201,7 @@ impl Reader<'_, '_> {
             _ => Err(self.bad(
                 key,
                 &format!("\"{text}\""),
-                &format!("a duration from \"1s\" to \"{max}s\""),
+                &format!("a duration from \"1s\" to \"{}\"", render(Duration::from_secs(max))),
             )),
         }
     }
@@ -196,7 +213,7 @@ impl Reader<'_, '_> {
         match value.get_ref().as_str() {
             Some(text) if !text.trim().is_empty() => Ok(Some(text.to_owned())),
             Some(_) => Err(self.bad(key, "an empty text", "text")),
-            None => Err(self.bad(key, value.get_ref().type_str(), "text")),
+            None => Err(self.bad(key, &of_type(value), "text")),
         }
     }
 

@@ -66,6 +66,10 @@ fn an_unknown_key_names_the_known_ones() {
         "modell = \"x\"\n",
         "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, bash, workflow, acp, providers",
     );
+    refused(
+        "agent = 3\n",
+        "config.toml:1:9: agent: found a value of type integer, expected a table",
+    );
 }
 
 #[test]
@@ -98,6 +102,14 @@ fn a_bad_provider_is_refused_with_its_place() {
         "[providers.x]\nkind = \"openai-chat\"\nbase_url = \"ftp://x\"\n",
         "config.toml:3:12: providers.x.base_url: found \"ftp://x\", expected a URL that starts with http:// or https://",
     );
+    refused(
+        "[providers.x]\nkind = \"scripted\"\nscript = \"x\"\nbase_url = \"http://x\"\n",
+        "config.toml:4:1: providers.x.base_url: unknown key for this kind, expected one of kind, script",
+    );
+    refused(
+        "[providers.x]\nkind = \"openai-chat\"\nbase_url = \"http://x\"\nidle_timeout = \"0s\"\n",
+        "config.toml:4:16: providers.x.idle_timeout: found \"0s\", expected a duration from \"1s\" to \"1h\"",
+    );
 }
 
 #[test]
@@ -115,6 +127,15 @@ fn a_project_may_not_set_endpoints_permissions_or_the_process() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_says_why_once() {
+    let home = tempfile::tempdir().expect("a temp folder");
+    std::fs::create_dir(home.path().join("config.toml")).expect("made");
+    let error = anyhow::Error::new(Config::load(home.path(), &Overrides::default()).expect_err("must be refused"));
+    let text = format!("{error:#}");
+    assert_eq!(text.matches("directory").count(), 1, "{text}");
 }
 
 #[test]
