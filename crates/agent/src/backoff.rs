@@ -52,14 +52,14 @@ pub(crate) fn wait_after(
     if attempt >= limits.attempts {
         let note = match attempt {
             1 => String::new(),
-            _ => format!(" (gave up after {attempt} attempts, the limit retry.attempts)"),
+            _ => format!(" (gave up after {attempt} attempts, the limit agent.max_attempts)"),
         };
         return Err(format!("{}{note}", error.message()));
     }
     let backoff = jittered(doubled(limits, attempt), jitter);
     match error.retry_after() {
         Some(asked) if asked > limits.retry_after_max => Err(format!(
-            "{} (the endpoint asks to wait {} s, the limit retry.retry_after_max is {} s)",
+            "{} (the endpoint asks to wait {} s, the limit agent.max_retry_wait is {} s)",
             error.message(),
             asked.as_secs(),
             limits.retry_after_max.as_secs(),
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(wait(&asks(0), 1, 1.0), Ok(500), "a wait of nothing would hammer it");
         assert_eq!(
             wait(&asks(121), 1, 0.0).expect_err("too long"),
-            "busy (the endpoint asks to wait 121 s, the limit retry.retry_after_max is 120 s)"
+            "busy (the endpoint asks to wait 121 s, the limit agent.max_retry_wait is 120 s)"
         );
     }
 
@@ -129,7 +129,7 @@ mod tests {
     fn the_last_attempt_and_hopeless_errors_are_reported() {
         assert_eq!(
             wait(&busy(), 5, 1.0).expect_err("the last"),
-            "busy (gave up after 5 attempts, the limit retry.attempts)"
+            "busy (gave up after 5 attempts, the limit agent.max_attempts)"
         );
         let auth = ModelError::new(ModelErrorKind::Auth, "bad key");
         assert_eq!(wait(&auth, 1, 1.0).expect_err("hopeless"), "bad key");

@@ -74,13 +74,13 @@ impl Limits {
     /// Sets how many steps, each one model request and its tool calls, a turn may have: 1 to 10 000. A
     /// turn that would need more ends with [`TurnEnd::MaxSteps`](weft_types::TurnEnd::MaxSteps).
     pub fn max_steps(self, max_steps: u32) -> Result<Self, InvalidLimit> {
-        let max_steps = InvalidLimit::check("max_steps", max_steps, &(1..=10_000))?;
+        let max_steps = InvalidLimit::check("agent.max_steps", max_steps, &(1..=10_000))?;
         Ok(Self { max_steps, ..self })
     }
 
     /// Sets how often one request is sent before its failure ends the turn: 1 (no retry) to 20.
     pub fn attempts(self, attempts: u32) -> Result<Self, InvalidLimit> {
-        let attempts = InvalidLimit::check("retry.attempts", attempts, &(1..=20))?;
+        let attempts = InvalidLimit::check("agent.max_attempts", attempts, &(1..=20))?;
         Ok(Self { attempts, ..self })
     }
 
@@ -99,8 +99,7 @@ impl Limits {
     /// Sets the longest wait that an endpoint may ask for: 0 to 1 h. One that asks for more is not asked
     /// again; its error ends the turn.
     pub fn retry_after_max(self, retry_after_max: Duration) -> Result<Self, InvalidLimit> {
-        let retry_after_max =
-            InvalidLimit::check_millis("retry.retry_after_max_ms", retry_after_max, &(0..=3_600_000))?;
+        let retry_after_max = InvalidLimit::check_millis("agent.max_retry_wait", retry_after_max, &(0..=3_600_000))?;
         Ok(Self {
             retry_after_max,
             ..self
@@ -145,7 +144,7 @@ impl Default for SubagentLimits {
 impl SubagentLimits {
     /// Sets how many parents a subagent may have above it: 1 to 16.
     pub fn max_depth(self, max_depth: u32) -> Result<Self, InvalidLimit> {
-        let max_depth = InvalidLimit::check("subagents.max_depth", max_depth, &(1..=16))?;
+        let max_depth = InvalidLimit::check("agent.max_depth", max_depth, &(1..=16))?;
         Ok(Self { max_depth, ..self })
     }
 
@@ -185,13 +184,13 @@ mod tests {
             |n| limits.max_steps(n),
             [0, 10_001],
             [1, 10_000],
-            "limit max_steps is 0, expected 1 to 10000; limit max_steps is 10001, expected 1 to 10000",
+            "limit agent.max_steps is 0, expected 1 to 10000; limit agent.max_steps is 10001, expected 1 to 10000",
         );
         check(
             |n| limits.attempts(n),
             [0, 21],
             [1, 20],
-            "limit retry.attempts is 0, expected 1 to 20; limit retry.attempts is 21, expected 1 to 20",
+            "limit agent.max_attempts is 0, expected 1 to 20; limit agent.max_attempts is 21, expected 1 to 20",
         );
         check(
             |n| limits.backoff(ms(n)),
@@ -210,8 +209,8 @@ mod tests {
             |n| limits.retry_after_max(n),
             [ms(3_600_001), Duration::MAX],
             [ms(0), ms(3_600_000)],
-            "limit retry.retry_after_max_ms is 3600001, expected 0 to 3600000; \
-             limit retry.retry_after_max_ms is 18446744073709551615, expected 0 to 3600000",
+            "limit agent.max_retry_wait is 3600001, expected 0 to 3600000; \
+             limit agent.max_retry_wait is 18446744073709551615, expected 0 to 3600000",
         );
         check(
             |n| limits.answer_bytes(n),
@@ -233,7 +232,7 @@ mod tests {
             limits.schema_tries(21),
         ];
         let settings: Vec<_> = errors.map(|error| error.expect_err("out of range").setting()).into();
-        let expected = ["max_depth", "max_depth", "reminders", "schema_tries", "schema_tries"];
-        assert_eq!(settings, expected.map(|setting| format!("subagents.{setting}")));
+        let (depth, tries) = ("agent.max_depth", "subagents.schema_tries");
+        assert_eq!(settings, [depth, depth, "subagents.reminders", tries, tries]);
     }
 }

@@ -104,9 +104,8 @@ impl InProcess {
     fn check(&self, request: &SubagentRequest) -> Result<(), SubagentError> {
         let (depth, limit) = (request.parent.depth + 1, self.bounds.max_depth);
         if depth > limit {
-            let message = format!(
-                "it would stand {depth} levels below the user's agent, the limit subagents.max_depth is {limit}"
-            );
+            let message =
+                format!("it would stand {depth} levels below the user's agent, the limit agent.max_depth is {limit}");
             return Err(SubagentError::new(SubagentErrorCode::DepthLimit, message));
         }
         if request.cancel.is_cancelled() {

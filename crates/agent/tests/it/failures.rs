@@ -157,7 +157,7 @@ async fn a_stream_without_an_end_is_a_failure_and_is_asked_for_again_if_nothing_
     });
     let world = World::with(models, |_| {});
     let expected =
-        "error: the model's answer stopped without an end (gave up after 5 attempts, the limit retry.attempts)";
+        "error: the model's answer stopped without an end (gave up after 5 attempts, the limit agent.max_attempts)";
     assert_eq!(end(&world.prompt("one").await), expected);
     let expected = "error: the answer broke off: the model's answer stopped without an end";
     assert_eq!(end(&world.prompt("two").await), expected);

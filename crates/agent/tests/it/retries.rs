@@ -41,7 +41,7 @@ async fn retryable_failures_are_logged_and_waited_for_with_growing_delays() {
 #[tokio::test(start_paused = true)]
 async fn the_fifth_failure_ends_the_turn() {
     let world = World::new(&(failing(1, 9, BUSY) + FINE));
-    let expected = "error: busy (gave up after 5 attempts, the limit retry.attempts)";
+    let expected = "error: busy (gave up after 5 attempts, the limit agent.max_attempts)";
     assert_eq!(end(&world.prompt("go").await), expected);
     assert_eq!(world.models.requests().len(), 5);
     let words = world.watch.take();
@@ -73,7 +73,7 @@ async fn a_wait_beyond_the_limit_is_reported_instead() {
     let busy = "kind = \"rate_limited\", message = \"slow down\", retry_after_ms = 3600000";
     let world = World::new(&failing(1, 1, busy));
     let start = Instant::now();
-    let expected = "error: slow down (the endpoint asks to wait 3600 s, the limit retry.retry_after_max is 120 s)";
+    let expected = "error: slow down (the endpoint asks to wait 3600 s, the limit agent.max_retry_wait is 120 s)";
     assert_eq!(end(&world.prompt("go").await), expected);
     assert_eq!(start.elapsed(), Duration::ZERO);
 }

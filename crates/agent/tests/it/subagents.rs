@@ -98,7 +98,7 @@ async fn ends_of_turns_are_told_as_ends_of_the_child() {
         .expect("started")
         .result()
         .await;
-    let text = "the agent made 2 model requests, the limit max_steps, and was not done";
+    let text = "the agent made 2 model requests, the limit agent.max_steps, and was not done";
     assert_eq!(result.stop, SubagentStop::Error(text.to_owned()));
 }
 
@@ -186,7 +186,7 @@ async fn children_nest_up_to_their_limit() {
     let (code, text) = refused(family.start(family.request("go")).await);
     assert_eq!(code, SubagentErrorCode::DepthLimit);
     let expected = "failed to start a subagent: it would stand 4 levels below the user's agent, the limit \
-                    subagents.max_depth is 3";
+                    agent.max_depth is 3";
     assert_eq!(text, expected);
     assert_eq!(family.children(), 1);
     family.provider.bounds = SubagentLimits::default().max_depth(4).expect("in range");

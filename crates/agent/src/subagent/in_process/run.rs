@@ -149,7 +149,7 @@ impl Work {
             TurnEnd::Error { message } => SubagentStop::Error(message),
             TurnEnd::MaxTokens => SubagentStop::MaxTokens,
             TurnEnd::MaxSteps => SubagentStop::Error(format!(
-                "the agent made {} model requests, the limit max_steps, and was not done",
+                "the agent made {} model requests, the limit agent.max_steps, and was not done",
                 self.max_steps
             )),
             TurnEnd::Refusal => SubagentStop::Refusal,
