@@ -28,6 +28,20 @@ async fn members_get_slots_first_in_first_out_and_never_more_than_allowed() {
     assert_eq!(harness.members.counts().most_at_work, 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn members_whose_start_takes_no_time_start_in_the_order_of_their_calls() {
+    let mut config = config();
+    config.max_concurrent_agents = 64;
+    config.max_calls_in_flight = 64;
+    let harness = Harness::with(config);
+    let run = harness.start("return (await parallel(Array.from({ length: 64 }, () => () => agent('gate:g')))).length");
+    harness.members.wait(|counts| counts.at_work >= 64).await;
+    harness.members.open("g");
+    assert_eq!(value_of(&*harness.finish(&*run).await), json!(64));
+    let expected: Vec<_> = (1..=64).map(|seq| format!("agent {seq} \"gate:g\"")).collect();
+    assert_eq!(started(&harness), expected);
+}
+
 #[tokio::test]
 async fn sixteen_members_work_at_once_by_default() {
     let harness = Harness::new();
