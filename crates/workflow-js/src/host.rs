@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use uuid::Uuid;
 use weft_types::RunId;
 use weft_workflow::{
@@ -62,13 +62,14 @@ impl JsEngine {
 }
 
 impl WorkflowEngine for JsEngine {
-    /// Blocks for as long as it takes to start a process and to parse the script in it: a few milliseconds.
+    /// Blocks for as long as it takes to start a process and to parse the script in it: a few milliseconds, or
+    /// the limit on parsing for a hostile script. A runtime with several threads goes on meanwhile.
     fn start(&self, request: StartRequest) -> Result<Arc<dyn WorkflowRun>, StartError> {
         let config = &self.config;
         let Prepared { meta, file, body } = prepare::read_script(config, &request)?;
         let runtime = Handle::try_current()
             .map_err(|error| StartError::new(StartErrorCode::Worker, format!("failed to start a run: {error}")))?;
-        let worker = launch::launch(config, file, &body)?;
+        let worker = aside(&runtime, || launch::launch(config, file, &body))?;
         let terms = prepare::check_terms(config, &request)?;
         let info = Arc::new(RunInfo {
             id: RunId::new(Uuid::now_v7().to_string()),
@@ -88,6 +89,14 @@ impl WorkflowEngine for JsEngine {
 
     fn meta_of(&self, script: &str) -> Option<WorkflowMeta> {
         own_meta(script)
+    }
+}
+
+/// Does blocking work so that the other tasks of the runtime go on, where the runtime can do that.
+fn aside<T>(runtime: &Handle, work: impl FnOnce() -> T) -> T {
+    match runtime.runtime_flavor() {
+        RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 

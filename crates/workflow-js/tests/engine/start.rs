@@ -165,6 +165,33 @@ async fn hostile_texts_are_refused_in_bounded_time() {
     );
 }
 
+/// One thread: what is queued behind the start would wait for it if the start kept the thread to itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn other_tasks_go_on_while_a_script_is_parsed() {
+    let (sender, mut turns) = tokio::sync::mpsc::unbounded_channel();
+    let starting = tokio::spawn({
+        let sender = sender.clone();
+        async move {
+            let harness = Harness::new();
+            let mut request = harness.request("return 1");
+            request.script = format!("/{}/", "a|".repeat(128 * 1024 - 2));
+            let other = tokio::spawn({
+                let sender = sender.clone();
+                async move { sender.send("other task") }
+            });
+            let error = harness.refuse(request);
+            assert!(error.message().contains("takes too long"), "{error}");
+            sender.send("start").expect("the test listens");
+            other.await.expect("no panic").expect("the test listens");
+        }
+    });
+    starting.await.expect("no panic");
+    assert_eq!(
+        (turns.recv().await, turns.recv().await),
+        (Some("other task"), Some("start"))
+    );
+}
+
 #[tokio::test]
 async fn a_script_beyond_its_limit_is_refused() {
     refuses(
