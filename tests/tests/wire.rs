@@ -292,9 +292,14 @@ async fn a_cancelled_turn_ends_its_cards_and_its_processes_and_then_itself() {
     assert_eq!(answer.stop_reason(), "cancelled");
     answer.before.splice(0..0, shown.clone());
     assert_eq!(cards(&session, &answer).into_values().collect::<Vec<_>>(), ["failed"]);
-    assert_gone(&told(&shown)[..1]);
+    let processes = told(&shown);
+    assert_gone(&processes[..1]);
     agent.assert_quiet().await;
     assert_eq!(agent.prompt(&session, "plain").await.stop_reason(), "end_turn");
+    // What left the group ends with the program.
+    agent.close_input();
+    agent.end().await;
+    assert_gone(&processes);
 }
 
 #[tokio::test]
