@@ -8,6 +8,10 @@ use std::sync::OnceLock;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
+/// Warnings, but for those of the protocol's SDK: it warns of each error answer and leaves out the reason, which weft
+/// tells itself.
+const DEFAULT: &str = "warn,agent_client_protocol=error";
+
 /// Sets up logging: with `WEFT_LOG` set, to stderr with that filter; otherwise warnings to
 /// `logs/weft.log` below `home`, a file that is only made when there is something to write.
 pub(crate) fn init(home: &Path) {
@@ -23,7 +27,10 @@ pub(crate) fn init(home: &Path) {
                 path: home.join("logs").join("weft.log"),
                 file: OnceLock::new(),
             };
-            plain.with_max_level(tracing::Level::WARN).with_writer(file).try_init()
+            plain
+                .with_env_filter(EnvFilter::new(DEFAULT))
+                .with_writer(file)
+                .try_init()
         }
     };
 }

@@ -216,6 +216,9 @@ fn work<T: JsonRpcResponse>(
 }
 
 fn answer<T: JsonRpcResponse>(responder: Responder<T>, outcome: Result<T, RequestError>) {
+    if let Err(RequestError::Internal(reason)) = &outcome {
+        tracing::warn!(method = responder.method(), reason, "a request failed");
+    }
     if responder.respond_with_result(outcome.map_err(Error::from)).is_err() {
         tracing::debug!("a request was answered after the end of its connection");
     }
