@@ -152,7 +152,7 @@ impl Bridge {
         };
         let agent = self.options.agents.open(opening).await?;
         let view = self.view(session, &agent, unavailable(&request.mcp_servers));
-        approver.look_at(agent.id(), Arc::clone(&view));
+        approver.look_at(agent.id(), Arc::downgrade(&view));
         self.publish(OpenSession::new(id.clone(), agent, view)).await?;
         Ok(schema::NewSessionResponse::new(id.as_str().to_owned()))
     }

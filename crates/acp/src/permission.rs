@@ -1,6 +1,6 @@
 //! Asking the user, through the client, whether a call may run.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -23,8 +23,9 @@ const REJECT: &str = "reject_once";
 pub(crate) struct Permissions {
     session: Arc<str>,
     client: Client,
-    /// Set once the session is open; before, there is nothing to ask about.
-    cards: OnceLock<(AgentId, Arc<SessionView>)>,
+    /// Set once the session is open; before, there is nothing to ask about. Weak, since the agent's tools hold this
+    /// approver and the view holds the tools.
+    cards: OnceLock<(AgentId, Weak<SessionView>)>,
 }
 
 impl Permissions {
@@ -37,13 +38,13 @@ impl Permissions {
     }
 
     /// Says whose cards are where; only the first word counts.
-    pub(crate) fn look_at(&self, agent: AgentId, view: Arc<SessionView>) {
+    pub(crate) fn look_at(&self, agent: AgentId, view: Weak<SessionView>) {
         self.cards.get_or_init(|| (agent, view));
     }
 
     fn card(&self, request: &ApprovalRequest) -> Option<schema::ToolCallUpdate> {
         let (agent, view) = self.cards.get()?;
-        view.question(request).filter(|_| *agent == request.agent)
+        view.upgrade()?.question(request).filter(|_| *agent == request.agent)
     }
 }
 

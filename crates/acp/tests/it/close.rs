@@ -83,6 +83,18 @@ async fn an_idle_session_is_closed_once() {
 }
 
 #[tokio::test]
+async fn g26_a_closed_session_is_freed() {
+    let world = World::new(HOLD);
+    let mut client = Client::start(world.options()).await;
+    let session = client.session().await;
+    client.prompt(&session, "anything").await;
+    let close = close(&mut client, &session);
+    client.response(close).await;
+    assert_eq!(world.leftovers(), 0);
+    client.end().await;
+}
+
+#[tokio::test]
 async fn g26_closing_releases_observers() {
     let world = World::new(HOLD);
     let mut client = Client::start(world.options()).await;

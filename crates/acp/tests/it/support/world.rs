@@ -1,7 +1,7 @@
 //! The agents behind a connection.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -9,7 +9,7 @@ use weft_acp::{AcpOptions, AgentFactory, AgentInfo, NewSession, OpenError};
 use weft_agent::{Agent, AgentOptions, Jitter, PermissionMode};
 use weft_model::{Model, ModelTable, ScriptedModel};
 use weft_session::{MemorySink, Session};
-use weft_tools::{ToolLimits, ToolRegistry};
+use weft_tools::{Approver, ToolLimits, ToolRegistry};
 use weft_types::{Origin, SessionHeader, UnixMillis};
 
 use super::TestTool;
@@ -20,6 +20,7 @@ pub(crate) struct World {
     pub(crate) script: ScriptedModel,
     pub(crate) tools: ToolRegistry,
     agents: Arc<Mutex<Vec<Agent>>>,
+    approvers: Arc<Mutex<Vec<Weak<dyn Approver>>>>,
     opening: Arc<Mutex<Opening>>,
 }
 
@@ -42,6 +43,7 @@ impl World {
             script: ScriptedModel::from_toml(&script, Path::new("no-such-folder")).expect("a good script"),
             tools: ToolRegistry::new(ToolLimits::default()),
             agents: Arc::default(),
+            approvers: Arc::default(),
             opening: Arc::default(),
         }
     }
@@ -54,6 +56,13 @@ impl World {
     /// The agents that were opened, in order.
     pub(crate) fn agents(&self) -> Vec<Agent> {
         self.agents.lock().expect("no test panics under it").clone()
+    }
+
+    /// Forgets the agents, and gives the number of sessions whose approver is kept by something else.
+    pub(crate) fn leftovers(&self) -> usize {
+        self.agents.lock().expect("no test panics under it").clear();
+        let approvers = self.approvers.lock().expect("no test panics under it");
+        approvers.iter().filter(|approver| approver.strong_count() > 0).count()
     }
 
     /// From now on sessions open like that.
@@ -96,6 +105,8 @@ impl AgentFactory for World {
             let session = Session::create(header, Box::new(MemorySink), Arc::new(|| UnixMillis(0)), Vec::new());
             let model: Arc<dyn Model> = Arc::new(world.script.clone());
             let models = ModelTable::new(Some("test/model".into())).with("test", model);
+            let approver = Arc::downgrade(&new.approver);
+            world.approvers.lock().expect("no test panics under it").push(approver);
             let agent = Agent::spawn(AgentOptions {
                 permissions: PermissionMode::Ask,
                 approver: Some(new.approver),
