@@ -70,17 +70,17 @@ impl Calls {
 
     /// The call that a piece goes on with; `None` if it begins another.
     ///
-    /// An id that is known decides. Else the index does, unless the piece is plainly the beginning of
-    /// another call: endpoints are known that number every call 0. Without either, a name begins a call
-    /// and everything else goes on with the last.
+    /// An id that is known decides, else the index, unless the piece is plainly the beginning of another call:
+    /// endpoints are known that number every call 0, and models that give several calls one id. Without either,
+    /// a name begins a call and everything else goes on with the last.
     fn find(&self, piece: &Piece<'_>) -> Option<usize> {
         let by_id = self
             .calls
             .iter()
             .rposition(|call| call.id == piece.id)
             .filter(|_| !piece.id.is_empty());
-        if by_id.is_some() {
-            return by_id;
+        if let Some(at) = by_id {
+            return (!piece.begins_another(&self.calls[at])).then_some(at);
         }
         match piece.index {
             Some(_) => {
@@ -113,13 +113,13 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Whether a piece with the index of a call is nevertheless no part of it.
+    /// Whether a piece with the id or the index of a call is nevertheless no part of it.
     fn begins_another(&self, call: &PartialCall) -> bool {
         if self.name.is_empty() {
             return false;
         }
-        if !self.id.is_empty() && !call.id.is_empty() {
-            return self.id != call.id;
+        if !self.id.is_empty() && !call.id.is_empty() && self.id != call.id {
+            return true;
         }
         let repeats = self.name == call.name && self.arguments.is_empty();
         // The look at the last byte keeps this cheap: most of the time a call is not whole.
@@ -198,6 +198,25 @@ mod tests {
             ],
             &[("x", "read", "{\"a\":1}"), ("y", "read", "{\"a\":2}")],
         );
+    }
+
+    #[test]
+    fn whole_calls_that_share_an_id_are_told_apart() {
+        for second in [0, 1] {
+            check(
+                &[
+                    piece(0, "x", "read", "{\"a\":1}"),
+                    piece(second, "x", "read", "{\"a\":"),
+                    piece(second, "x", "read", "2}"),
+                    piece(second, "x", "list", "{}"),
+                ],
+                &[
+                    ("x", "read", "{\"a\":1}"),
+                    ("x", "read", "{\"a\":2}"),
+                    ("x", "list", "{}"),
+                ],
+            );
+        }
     }
 
     #[test]
