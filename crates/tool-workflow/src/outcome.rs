@@ -11,6 +11,8 @@ use weft_workflow::{CANCELLED_PREFIX, RunInfo, RunResult, cut_for_display};
 /// How many notes of a run are told, and how many characters of each.
 const NOTES: usize = 20;
 const NOTE_CHARS: usize = 500;
+/// How much is told of a run's name: as much as a card's title shows by default.
+const NAME_CHARS: usize = 200;
 
 /// The JSON Schema of the canonical value.
 pub(crate) fn schema() -> Value {
@@ -34,7 +36,7 @@ pub(crate) fn render(outcome: &Value, result_chars: usize) -> String {
     let agents = outcome["agentsStarted"].as_u64().unwrap_or_default();
     let mut text = format!(
         "workflow \"{}\" completed ({agents} agent{}).\nrun id: {}\nReturn value:\n",
-        text_of("name"),
+        cut_for_display(text_of("name"), NAME_CHARS),
         plural(agents),
         text_of("runId"),
     );

@@ -41,6 +41,19 @@ fn a_success_names_workflow_agents_run_and_value() {
 }
 
 #[test]
+fn a_name_is_told_on_one_line_and_in_bounded_length() {
+    let mut info = info();
+    info.meta = Arc::new(WorkflowMeta {
+        name: format!("a\u{1b}[2J\n# {}", "x".repeat(1_000_000)),
+        ..WorkflowMeta::clone(&info.meta)
+    });
+    let outcome = of_result(&info, &completed(&json!(1), 0), 50).expect("completed");
+    let text = render(&outcome, 50);
+    assert!(text.starts_with("workflow \"a\\u{1b}[2J\\n# xxx"), "{text:.60}");
+    assert!(text.chars().count() < 400, "{} characters", text.chars().count());
+}
+
+#[test]
 fn notes_follow_and_are_bounded() {
     let mut result = completed(&json!("v"), 0);
     result.notes = vec!["one\ntwo".into(), "x".repeat(600)];
