@@ -190,7 +190,10 @@ impl Owner {
                 }
             }
             MemberEventKind::Lost(why) => {
-                if self.board.release(seq).is_some() {
+                if let Some(active) = self.board.release(seq) {
+                    if why.is_none() {
+                        self.stopped.push(active.label);
+                    }
                     self.reply(worker, seq, Reply::StartFailed(why.unwrap_or_default()));
                 }
             }

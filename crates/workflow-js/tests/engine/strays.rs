@@ -23,6 +23,21 @@ async fn g64_members_not_awaited_are_stopped_and_end_before_the_run() {
 }
 
 #[tokio::test]
+async fn members_that_were_being_started_are_told_like_all_others() {
+    let harness = Harness::new();
+    let run = harness.start("agent('start-hangs'); agent('start-hangs'); await agent('gate:go'); return 1");
+    harness.members.requested(3).await;
+    harness.members.open("go");
+    let result = harness.finish(&*run).await;
+    assert_eq!(
+        result.notes,
+        [
+            "2 agents were stopped because the script returned and had not awaited them: \"start-hangs\", \"start-hangs\""
+        ]
+    );
+}
+
+#[tokio::test]
 async fn members_that_wait_for_a_slot_never_start_once_the_script_has_returned() {
     let harness = Harness::new();
     let result = harness
