@@ -18,8 +18,9 @@
 
     constructor(code, message) {
       super(message);
-      defineProperty(this, 'code', { value: code, enumerable: true });
-      defineProperty(this, 'fatal', { value: true, enumerable: true });
+      // Without a prototype, since the script may have given all other objects a `get` by then.
+      defineProperty(this, 'code', { __proto__: null, value: code, enumerable: true });
+      defineProperty(this, 'fatal', { __proto__: null, value: true, enumerable: true });
     }
 
     static isFatal(value) {
@@ -107,6 +108,8 @@
   for (const name of ownKeys(globalThis)) {
     if (typeof name === 'string' && !host.isBuiltin(name)) delete globalThis[name];
   }
+  // This one would hand the script the functions of this file, and run it in the middle of a call of agent().
+  delete PlainError.prepareStackTrace;
 
   const mute = () => host.consoleUsed();
   const console = freeze({ log: freeze(mute), info: mute, warn: mute, error: mute, debug: mute, trace: mute });

@@ -42,6 +42,23 @@ async fn a_script_sees_the_hooks_and_the_language_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn the_engines_own_stack_traces_cannot_be_shaped() {
+    let script = "let seen = 0;
+        Error.prepareStackTrace = () => { seen += 1; agent('from within a stack trace'); return '' };
+        const answer = await agent('one');
+        try { parallel(1).stack; await parallel(1) } catch (e) { e.stack }
+        return [answer, seen]";
+    returns(script, json!(["one", 0])).await;
+}
+
+#[tokio::test]
+async fn errors_of_the_hooks_do_not_depend_on_what_objects_inherit() {
+    let script = "Object.prototype.get = () => 1; Object.prototype.set = () => 1; Object.prototype.writable = 1;
+        try { await agent('') } catch (e) { return [e.name, e.code, e.fatal] }";
+    returns(script, json!(["WorkflowError", "INVALID_ARGUMENT", true])).await;
+}
+
+#[tokio::test]
 async fn dynamic_import_rejects() {
     returns(
         "return await import('fs').then(() => 'imported', () => 'rejected')",
