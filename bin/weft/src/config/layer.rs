@@ -1,6 +1,8 @@
 //! One layer of the configuration: one file, read and checked.
 
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use serde_spanned::Spanned;
@@ -19,6 +21,9 @@ pub(crate) enum Owner {
     Project,
 }
 
+/// The longest file that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
 /// What a file sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Layer {
@@ -29,9 +34,9 @@ pub(crate) struct Layer {
 impl Layer {
     /// Reads a file; an absent one sets nothing.
     pub(crate) fn read(path: &Path, owner: Owner) -> Result<Self, ConfigError> {
-        match std::fs::read_to_string(path) {
+        match text_of(path) {
             Ok(text) => Self::parse(path, &text, owner),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(ConfigError::Read {
                 path: path.to_owned(),
                 error,
@@ -82,6 +87,20 @@ impl Layer {
         }
         Ok(())
     }
+}
+
+/// The text of a file. A project may hold anything under its name: a device would never end, a pipe be waited for.
+fn text_of(path: &Path) -> io::Result<String> {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    if found.len() > MAX_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn refusal(key: &str) -> String {

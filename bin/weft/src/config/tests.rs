@@ -129,13 +129,33 @@ fn a_project_may_not_set_endpoints_permissions_or_the_process() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn only_a_file_of_sensible_size_is_read() {
+    let project = tempfile::tempdir().expect("a temp folder");
+    let path = project.path().join("config.toml");
+    let refused = || {
+        let error = Layer::read(&path, Owner::Project).expect_err("must be refused");
+        error.to_string()
+    };
+    std::os::unix::fs::symlink("/dev/null", &path).expect("a link");
+    assert_eq!(
+        refused(),
+        format!("failed to read {}: it is not a file", path.display())
+    );
+    std::fs::remove_file(&path).expect("removed");
+    std::fs::write(&path, "#".repeat(2 << 20)).expect("written");
+    let error = refused();
+    assert!(error.ends_with(": it has more than 1048576 bytes"), "{error}");
+}
+
 #[test]
 fn a_file_that_cannot_be_read_says_why_once() {
     let home = tempfile::tempdir().expect("a temp folder");
     std::fs::create_dir(home.path().join("config.toml")).expect("made");
     let error = anyhow::Error::new(Config::load(home.path(), &Overrides::default()).expect_err("must be refused"));
     let text = format!("{error:#}");
-    assert_eq!(text.matches("directory").count(), 1, "{text}");
+    assert_eq!(text.matches("not a file").count(), 1, "{text}");
 }
 
 #[test]

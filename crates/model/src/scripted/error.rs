@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ScriptError {
     /// The script itself cannot be read.
-    #[error("failed to read the script {path}: {source}")]
+    #[error("failed to read the script {path}")]
     Read {
         /// The script.
         path: PathBuf,
