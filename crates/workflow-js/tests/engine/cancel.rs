@@ -179,7 +179,10 @@ async fn a_cancel_rejects_calls_that_wait_for_a_slot() {
     let mut config = config();
     config.cancel_grace = Duration::from_secs(30);
     let harness = Harness::with(config);
-    let run = harness.start("await parallel(Array.from({ length: 100 }, () => () => agent('hangs')))");
+    let script =
+        "const all = parallel(Array.from({ length: 100 }, () => () => agent('hangs'))); log('called'); await all";
+    let run = harness.start(script);
+    harness.wait_for("log called").await;
     harness.members.wait(|counts| counts.at_work >= 16).await;
     run.cancel(None);
     let result = harness.finish(&*run).await;
