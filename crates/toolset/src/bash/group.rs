@@ -15,6 +15,8 @@ use tokio::process::{Child, Command};
 pub(super) struct Group {
     /// The shell, which leads the group.
     pub(super) shell: Child,
+    /// Kills the group when this process is killed and cannot do it any more; absent if it did not start.
+    pub(super) guard: Option<Child>,
     id: Pid,
     killed: bool,
 }
@@ -77,6 +79,7 @@ impl Group {
         let id = id.expect("a process that was not waited for has its id");
         let group = Self {
             shell: child,
+            guard: guard(id),
             id,
             killed: false,
         };
@@ -97,6 +100,7 @@ impl Group {
     pub(super) fn kill(&mut self) {
         if !std::mem::replace(&mut self.killed, true) {
             self.signal(Signal::KILL);
+            drop(self.guard.take());
         }
     }
 
@@ -114,6 +118,25 @@ impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Starts a process that waits for the end of its input, which comes with the end of this process in whatever way, and
+/// then kills the group. It leads a group of its own, out of reach of the command and of who kills this one's.
+fn guard(group: Pid) -> Option<Child> {
+    let group = group.as_raw_nonzero().get().to_string();
+    let guard = Command::new("/bin/sh")
+        .args(["-c", "read -r end; kill -s KILL -- \"-$0\"", &group])
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn();
+    guard
+        .inspect_err(|error| tracing::warn!(group, %error, "a command would outlive an agent that is killed"))
+        .ok()
 }
 
 /// Says what is wrong with the folder, which the error of a failed start does not tell.
