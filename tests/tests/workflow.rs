@@ -72,12 +72,16 @@ fn text(update: &Value) -> &str {
 async fn g33_the_real_tool_and_worker_show_a_run_from_its_call_to_its_result() {
     let home = tempfile::tempdir().expect("a folder");
     let script = "phase('Scan'); log('two'); await parallel(['a', 'b'].map((x) => () => agent(x))); return 7;";
-    let mut client = agent(home.path(), script, "acp.progress.min_interval = \"0ms\"");
+    let settings = "acp.progress.min_interval = \"0ms\"";
+    let mut client = gated(home.path(), script, settings, "gate = \"members\"");
     let session = open(&mut client, home.path()).await;
-    let answer = client
-        .request("session/prompt", prompt(&session))
-        .await
-        .expect("answered");
+    let turn = client.send("session/prompt", prompt(&session)).await.expect("sent");
+    // Neither member ends before both are seen at work.
+    let both = |update: &Value| text(update).contains("Running (2)");
+    client.wait_update(&session, "both members", both).await.expect("shown");
+    let gate = json!({"gate": "members"});
+    client.request("_weft/scripted/gate/open", gate).await.expect("opened");
+    let answer = client.response(turn).await.expect("answered").expect("a result");
     assert_eq!(answer["stopReason"], "end_turn");
     let finished = client.finish().await.expect("ended");
     assert_eq!((finished.exit, finished.survivors), (Exit::Code(0), false));
