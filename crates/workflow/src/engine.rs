@@ -152,6 +152,8 @@ pub trait WorkflowRun: Send + Sync {
 
     /// Resolves once the run has settled, with the same result for everybody who asks. The observers of its
     /// end have been called by then.
+    ///
+    /// An engine may hold the script back until this is called for the first time, or the run is cancelled.
     fn result(&self) -> BoxFuture<'static, Arc<RunResult>>;
 
     /// Asks the run to stop. The first reason wins; nothing happens once the outcome is settled.

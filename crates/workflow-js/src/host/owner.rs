@@ -101,6 +101,10 @@ impl Owner {
     /// Sees the run through to its last trace.
     pub(super) async fn run(mut self, worker: Launched) {
         let mut worker = Connection::new(worker, &self.config);
+        tokio::select! {
+            () = self.shared.claim.attended() => {}
+            () = self.caller.cancelled() => {}
+        }
         let verdict = self.play(&mut worker).await;
         self.over.cancel();
         let (result, forced) = self.wind_down(verdict, &mut worker).await;

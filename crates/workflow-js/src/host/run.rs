@@ -38,6 +38,8 @@ pub(super) struct Claim {
     state: Mutex<State>,
     /// Fires when a cancel has claimed the run.
     pub(super) cancelled: CancellationToken,
+    /// Fires when the holder has asked for the result.
+    attended: CancellationToken,
     /// Fires when the run is to be disposed of, or has no holder any more.
     disposing: CancellationToken,
     disposing_since: OnceLock<Instant>,
@@ -55,6 +57,7 @@ impl Claim {
         Self {
             state: Mutex::new(State::Open),
             cancelled: CancellationToken::new(),
+            attended: CancellationToken::new(),
             disposing: CancellationToken::new(),
             disposing_since: OnceLock::new(),
         }
@@ -89,6 +92,14 @@ impl Claim {
     /// Whether nobody has claimed the run.
     pub(super) fn is_open(&self) -> bool {
         matches!(*self.lock(), State::Open)
+    }
+
+    /// Waits until the holder is ready for what the run will tell, or does not want it to go on.
+    pub(super) async fn attended(&self) {
+        tokio::select! {
+            () = self.attended.cancelled() => {}
+            () = self.cancelled.cancelled() => {}
+        }
     }
 
     fn dispose(&self, reason: &str) {
@@ -142,7 +153,10 @@ impl WorkflowRun for JsRun {
         &self.info.meta
     }
 
+    /// The script begins when this is called for the first time: between the start and this the holder can prepare
+    /// for what it will be told.
     fn result(&self) -> BoxFuture<'static, Arc<RunResult>> {
+        self.claim.attended.cancel();
         let mut result = self.result.clone();
         async move {
             let settled = result.wait_for(Option::is_some).await.map(|result| result.clone());
@@ -199,5 +213,26 @@ mod tests {
         assert_eq!(claim.settle(), Ok(()));
         claim.cancel("too late");
         assert!(!claim.cancelled.is_cancelled());
+    }
+    #[test]
+    fn the_script_waits_until_the_result_is_asked_for_or_nobody_wants_it() {
+        let meta = WorkflowMeta {
+            name: "n".into(),
+            description: "d".into(),
+            when_to_use: None,
+            phases: Vec::new(),
+        };
+        let info = Arc::new(RunInfo {
+            id: RunId::new("r"),
+            meta: Arc::new(meta),
+        });
+        let begins = |shared: &Shared| shared.claim.attended().now_or_never().is_some();
+        let (run, shared) = JsRun::new(Arc::clone(&info));
+        assert!(!begins(&shared));
+        drop(run.result());
+        assert!(begins(&shared));
+        let (run, shared) = JsRun::new(info);
+        drop(run);
+        assert!(begins(&shared));
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use weft_types::RunStop;
 use weft_workflow::{Disposal, WorkflowEngine};
 
-use super::harness::{Harness, Lifeline, config, error_of};
+use super::harness::{Harness, Lifeline, attend, config, error_of};
 
 /// Settings under which a script ends only by a cancel.
 fn patient() -> weft_workflow_js::EngineConfig {
@@ -134,6 +134,7 @@ async fn the_callers_token_cancels_as_well() {
     let request = harness.request("await agent('hangs')");
     let token = request.cancel.clone();
     let run = harness.engine.start(request).expect("accepted");
+    attend(&*run);
     harness.wait_for("agent 1 \"hangs\"").await;
     token.cancel();
     let result = harness.finish(&*run).await;

@@ -92,7 +92,9 @@ impl Harness {
     }
 
     pub(super) fn start(&self, script: &str) -> Arc<dyn WorkflowRun> {
-        self.engine.start(self.request(script)).expect("the script is accepted")
+        let run = self.engine.start(self.request(script)).expect("the script is accepted");
+        attend(&*run);
+        run
     }
 
     pub(super) fn refuse(&self, request: StartRequest) -> StartError {
@@ -203,4 +205,9 @@ impl Lifeline {
         let read = tokio::task::spawn_blocking(move || std::fs::read(path).expect("the pipe can be read"));
         async move { drop(read.await.expect("no panic")) }
     }
+}
+
+/// Lets the script begin, as a holder does that waits for the result.
+pub(super) fn attend(run: &dyn WorkflowRun) {
+    drop(run.result());
 }
