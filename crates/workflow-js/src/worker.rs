@@ -1,7 +1,7 @@
 //! The worker's side: one script in one process.
 //!
-//! Three threads: the main one reads stdin, one runs the engine and writes stdout, one ends the process if a slice of
-//! script does not stop when told. Whatever goes wrong ends the process; its parent draws the conclusions.
+//! Four threads: the main one reads stdin, one runs the engine, one writes what gathers for stdout, one ends the process
+//! if a slice of script does not stop when told. Whatever goes wrong ends the process; its parent draws the conclusions.
 
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +25,7 @@ mod load;
 mod narration;
 mod notes;
 mod output;
+mod pipe;
 mod plain;
 mod prelude;
 mod rejections;

@@ -16,9 +16,8 @@ use crate::EngineConfig;
 use crate::frames::{Decoder, FrameError, encode};
 use crate::protocol::{FromWorker, ToWorker};
 
-/// Messages that have been read and not yet been dealt with, each as large as a frame may be. Further ones wait in the
-/// pipe, which makes the worker wait.
-const INCOMING: usize = 4;
+/// How much is read at a time. What a worker says beyond that waits in the pipe, which makes the worker wait.
+const CHUNK_BYTES: usize = 64 * 1024;
 /// How much is kept of what a worker says on stderr.
 const SAID_BYTES: usize = 4096;
 /// How long a worker is waited for that has closed its output, before it is killed, and then again.
@@ -38,29 +37,31 @@ pub(super) struct Connection {
     child: Child,
     max_frame_bytes: usize,
     outgoing: Option<mpsc::UnboundedSender<Vec<u8>>>,
-    incoming: mpsc::Receiver<Incoming>,
+    stdout: ChildStdout,
+    decoder: Decoder,
+    chunk: Vec<u8>,
     said: Arc<Mutex<Vec<u8>>>,
     stderr: JoinHandle<()>,
-    /// The tasks that read and write. They are aborted when this is dropped.
+    /// The task that writes. It is aborted when this is dropped.
     _tasks: JoinSet<()>,
 }
 
 impl Connection {
-    /// Reads and writes in tasks of their own, so that neither side ever waits for the other with both pipes full.
+    /// Writes in a task of its own, so that neither side ever waits for the other with both pipes full.
     pub(super) fn new(worker: Launched, config: &EngineConfig) -> Self {
         // Bounded by the calls in flight: to each there is one reply.
         let (outgoing, queue) = mpsc::unbounded_channel();
-        let (sender, incoming) = mpsc::channel(INCOMING);
         let said = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = JoinSet::new();
         tasks.spawn(write_frames(worker.stdin, queue));
-        tasks.spawn(read_frames(worker.stdout, worker.decoder, sender));
         Self {
             stderr: tokio::spawn(keep_tail(worker.stderr, Arc::clone(&said))),
             child: worker.child,
             max_frame_bytes: config.max_frame_bytes,
             outgoing: Some(outgoing),
-            incoming,
+            stdout: worker.stdout,
+            decoder: worker.decoder,
+            chunk: vec![0; CHUNK_BYTES],
             said,
             _tasks: tasks,
         }
@@ -80,8 +81,20 @@ impl Connection {
     }
 
     /// The next message. Dropping the future loses nothing.
+    ///
+    /// It reads in the caller's own task: a worker that tells much would wake another task for every message.
     pub(super) async fn next(&mut self) -> Incoming {
-        self.incoming.recv().await.unwrap_or(Incoming::Over(None))
+        loop {
+            match self.decoder.next() {
+                Ok(Some(message)) => return Incoming::Message(message),
+                Err(error) => return Incoming::Over(Some(error.to_string())),
+                Ok(None) => {}
+            }
+            match self.stdout.read(&mut self.chunk).await {
+                Ok(0) | Err(_) => return Incoming::Over(None),
+                Ok(n) => self.decoder.push(&self.chunk[..n]),
+            }
+        }
     }
 
     /// Kills the worker and whatever else is in its process group.
@@ -132,27 +145,6 @@ async fn write_frames(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<
     while let Some(frame) = queue.recv().await {
         if stdin.write_all(&frame).await.is_err() {
             // The worker is gone, which its output shows.
-            return;
-        }
-    }
-}
-
-async fn read_frames(mut stdout: ChildStdout, mut decoder: Decoder, sender: mpsc::Sender<Incoming>) {
-    let mut chunk = vec![0; 64 * 1024];
-    loop {
-        let incoming = match decoder.next() {
-            Ok(Some(message)) => Incoming::Message(message),
-            Err(error) => Incoming::Over(Some(error.to_string())),
-            Ok(None) => match stdout.read(&mut chunk).await {
-                Ok(0) | Err(_) => Incoming::Over(None),
-                Ok(n) => {
-                    decoder.push(&chunk[..n]);
-                    continue;
-                }
-            },
-        };
-        let over = matches!(incoming, Incoming::Over(_));
-        if sender.send(incoming).await.is_err() || over {
             return;
         }
     }

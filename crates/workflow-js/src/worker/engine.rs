@@ -17,6 +17,7 @@ use super::hooks;
 use super::load::load;
 use super::notes::Notes;
 use super::output::Output;
+use super::pipe::Pipe;
 use super::rejections::Rejections;
 use super::sandbox::MemoryGauge;
 use super::session::Session;
@@ -50,6 +51,9 @@ pub(super) enum EngineError {
     /// The report did not fit.
     #[error("failed to report to the parent: {0}")]
     Report(#[from] FrameError),
+    /// There is no way to report.
+    #[error("failed to start the thread that writes: {0}")]
+    Writer(#[from] std::io::Error),
     /// The parent.
     #[error("the parent sent no script")]
     NoScript,
@@ -65,7 +69,7 @@ pub(super) fn run(
     let Ok(ToWorker::Load(script)) = inbox.recv() else {
         return Err(EngineError::NoScript);
     };
-    let output = Rc::new(RefCell::new(Output::new(setup)));
+    let output = Rc::new(RefCell::new(Output::new(setup, Pipe::start()?)));
     let memory_before = gauge.peak();
     // Never torn down: that takes time, and asserts what a script that ran out of memory may have broken.
     let runtime = ManuallyDrop::new(Runtime::new().map_err(broken)?);

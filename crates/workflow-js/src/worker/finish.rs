@@ -34,7 +34,7 @@ impl Report {
     pub(super) fn into_finished(mut self, heap_used: usize, setup: &Setup) -> Finished {
         let limit = setup.max_heap_bytes;
         if let (true, Outcome::Failed(error)) = (self.odd && heap_used > limit / 4 * 3, &mut self.finished.outcome) {
-            *error = format!("{}, as a rule ({error})", heap_limit(limit));
+            *error = format!("{}, as a rule ({error})", heap_limit(setup));
         }
         self.finished
     }
@@ -112,7 +112,7 @@ fn threw<'js>(session: &Session<'js>, value: &Value<'js>) -> String {
         return format!("the script threw {text}");
     }
     if text.starts_with("InternalError: out of memory") {
-        format!("{text}\n{}", heap_limit(session.setup.max_heap_bytes))
+        format!("{text}\n{}", heap_limit(&session.setup))
     } else if text.starts_with("RangeError: Maximum call stack") {
         let limit = session.setup.max_stack_bytes;
         format!("{text}\nthe script's stack is limited to {limit} bytes (max_stack_bytes)")
@@ -121,8 +121,13 @@ fn threw<'js>(session: &Session<'js>, value: &Value<'js>) -> String {
     }
 }
 
-fn heap_limit(limit: usize) -> String {
-    format!("out of memory: the script's heap is limited to {limit} bytes (max_heap_bytes)")
+fn heap_limit(setup: &Setup) -> String {
+    let heap = setup.max_heap_bytes;
+    let process = match setup.max_address_space_bytes {
+        0 => String::new(),
+        bytes => format!(", its process to {bytes} bytes (max_address_space_bytes)"),
+    };
+    format!("out of memory: the script's heap is limited to {heap} bytes (max_heap_bytes){process}")
 }
 
 fn returned<'js>(session: &Session<'js>, value: &Value<'js>) -> Outcome {
@@ -187,10 +192,9 @@ fn unserializable(plain: &Plain) -> String {
 }
 
 fn unreadable(session: &Session<'_>, error: &Error) -> String {
-    let limit = session.setup.max_heap_bytes;
     format!(
         "the script finished, but its value could not be read ({error}): {}",
-        heap_limit(limit)
+        heap_limit(&session.setup)
     )
 }
 

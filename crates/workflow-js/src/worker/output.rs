@@ -1,10 +1,9 @@
 //! The worker's messages to its parent.
 
-use std::io::{self, Write};
-use std::process;
 use std::time::Instant;
 
 use super::narration::{Narration, Totals};
+use super::pipe::Pipe;
 use crate::frames::{FrameError, encode};
 use crate::protocol::{FromWorker, Setup};
 use crate::text::{cut_bytes, cut_chars};
@@ -16,15 +15,17 @@ pub(super) struct Output {
     max_log_bytes: usize,
     max_phase_chars: usize,
     narration: Narration,
+    pipe: Pipe,
 }
 
 impl Output {
-    pub(super) fn new(setup: &Setup) -> Self {
+    pub(super) fn new(setup: &Setup, pipe: Pipe) -> Self {
         Self {
             max_frame_bytes: setup.max_frame_bytes,
             max_log_bytes: setup.max_log_bytes,
             max_phase_chars: setup.max_phase_chars,
             narration: Narration::new(setup.max_narration_per_second, Instant::now()),
+            pipe,
         }
     }
 
@@ -36,7 +37,7 @@ impl Output {
     pub(super) fn send(&mut self, message: &FromWorker) -> Result<(), FrameError> {
         let frame = encode(message, self.max_frame_bytes)?;
         self.flush();
-        write(&frame);
+        self.pipe.write(&frame);
         Ok(())
     }
 
@@ -61,7 +62,7 @@ impl Output {
     /// Sends all narration that waits.
     pub(super) fn flush(&mut self) {
         let rest = self.narration.rest();
-        self.write_all(&rest);
+        self.tell(&rest);
     }
 
     pub(super) fn left_out(&self) -> Totals {
@@ -70,22 +71,15 @@ impl Output {
 
     fn send_due(&mut self) {
         let due = self.narration.due(Instant::now());
-        self.write_all(&due);
+        self.tell(&due);
     }
 
-    fn write_all(&self, messages: &[FromWorker]) {
+    /// Blocks while the parent is busy: a script that tells much waits for its listeners.
+    fn tell(&self, messages: &[FromWorker]) {
         for message in messages {
             let frame = encode(message, self.max_frame_bytes);
-            write(&frame.expect("phases and lines are cut to far less than a frame"));
+            self.pipe
+                .tell(&frame.expect("phases and lines are cut to far less than a frame"));
         }
-    }
-}
-
-/// Blocks while the parent is busy: a script that tells much waits for its listeners.
-fn write(frame: &[u8]) {
-    let mut stdout = io::stdout().lock();
-    if stdout.write_all(frame).and_then(|()| stdout.flush()).is_err() {
-        // The parent is gone, and with it the reason to go on.
-        process::exit(1);
     }
 }
