@@ -5,6 +5,9 @@
 ///
 /// The line must not stand at the beginning of a block.
 pub(crate) fn escape(line: &str) -> String {
+    if !line.contains(['`', '~', '*', '_', '\\', ']', '<', '&']) {
+        return line.to_owned();
+    }
     let chars: Vec<char> = line.chars().collect();
     let marks = Marks::count(&chars);
     let mut escaped = String::with_capacity(line.len() + 8);

@@ -68,25 +68,26 @@ impl Renderer {
 
     /// List items, in an order that never changes.
     fn text(&self, snapshot: &Snapshot, detail: Detail) -> String {
-        let mut lines = Vec::new();
+        let mut lines = String::new();
         if detail != Detail::CountsOnly {
             let texts = [("Phase", snapshot.phase()), ("Latest", snapshot.log())];
             for (what, text) in texts {
                 if let Some(text) = text.filter(|text| !text.is_empty()) {
-                    lines.push(format!("- {what}: {}", escape(text)));
+                    writeln!(lines, "- {what}: {}", escape(text)).expect("a string takes everything");
                 }
             }
         }
         if !snapshot.active().is_empty() {
-            lines.push(self.running(snapshot, detail));
+            lines.push_str(&self.running(snapshot, detail));
+            lines.push('\n');
         }
-        lines.push(format!(
-            "- Done: {} completed, {} failed, {} cancelled",
-            snapshot.completed(),
-            snapshot.failed(),
-            snapshot.cancelled()
-        ));
-        lines.join("\n")
+        let (completed, failed, cancelled) = (snapshot.completed(), snapshot.failed(), snapshot.cancelled());
+        write!(
+            lines,
+            "- Done: {completed} completed, {failed} failed, {cancelled} cancelled"
+        )
+        .expect("a string takes everything");
+        lines
     }
 
     fn running(&self, snapshot: &Snapshot, detail: Detail) -> String {
