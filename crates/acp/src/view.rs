@@ -201,15 +201,17 @@ impl SessionView {
         let Some(update) = state.projector.progress(call, view) else {
             return;
         };
-        let mut line = Vec::new();
-        wire::write_update(&mut line, &self.notification(update));
+        state.line.clear();
+        wire::write_update(&mut state.line, &self.notification(update));
         let key = CallKey {
             session: Arc::clone(&self.session),
             call: call.clone(),
         };
-        self.outbox.progress(key, line);
-        let pace = Pace { sent: now, held: None };
-        state.pace.insert(call.clone(), pace);
+        // A copy of the right size costs less than a line that grows.
+        self.outbox.progress(key, state.line.clone());
+        if !self.min_interval.is_zero() {
+            state.pace.insert(call.clone(), Pace { sent: now, held: None });
+        }
     }
 
     fn send(&self, state: &mut State, update: schema::SessionUpdate) {

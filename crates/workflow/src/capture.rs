@@ -6,9 +6,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::mem;
 use std::ops::ControlFlow;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use weft_observe::Subscription;
 use weft_types::{MemberOutcome, RunId, SessionId};
 
@@ -71,7 +73,9 @@ struct Shared {
     sink: Sink,
     state: Mutex<State>,
     subscription: Mutex<Option<Subscription>>,
-    delivering: watch::Sender<bool>,
+    /// Whether a thread is in the sink, or on its way there or back.
+    delivering: AtomicBool,
+    delivered: Notify,
 }
 
 enum State {
@@ -105,7 +109,8 @@ impl Capture {
             sink: Box::new(sink),
             state: Mutex::new(State::Window(HashMap::new())),
             subscription: Mutex::new(None),
-            delivering: watch::Sender::new(false),
+            delivering: AtomicBool::new(false),
+            delivered: Notify::new(),
         });
         let observer = Arc::clone(&shared);
         let subscription = observers.subscribe(None, move |observation| observer.observe(observation));
@@ -125,7 +130,7 @@ impl Capture {
                 idle: None,
                 backlog: Backlog::default(),
             }));
-            self.shared.delivering.send_replace(true);
+            self.shared.delivering.store(true, Ordering::SeqCst);
             candidate.unwrap_or_else(|| Candidate::new(info, self.shared.limits))
         };
         let delivery = Delivery {
@@ -139,9 +144,15 @@ impl Capture {
     ///
     /// Another thread may be in the middle of delivering when a run's result is known. Must not be awaited by the sink.
     pub async fn delivered(&self) {
-        let mut delivering = self.shared.delivering.subscribe();
-        // The sender lives as long as `self`.
-        drop(delivering.wait_for(|delivering| !delivering).await);
+        loop {
+            let mut delivered = pin!(self.shared.delivered.notified());
+            // From here on an end of the delivery is noticed, so that none falls between the look and the wait.
+            delivered.as_mut().enable();
+            if !self.shared.delivering.load(Ordering::SeqCst) {
+                return;
+            }
+            delivered.await;
+        }
     }
 
     /// How many runs it keeps a state of.
@@ -229,7 +240,7 @@ impl Shared {
                     let Some(snapshot) = follow.idle.take() else {
                         return follow.backlog.push(&observation.kind, self.limits);
                     };
-                    self.delivering.send_replace(true);
+                    self.delivering.store(true, Ordering::SeqCst);
                     snapshot
                 }
             }
@@ -239,6 +250,11 @@ impl Shared {
             snapshot: Some(snapshot),
         };
         delivery.observe(&observation.kind);
+    }
+
+    fn end_delivery(&self) {
+        self.delivering.store(false, Ordering::SeqCst);
+        self.delivered.notify_waiters();
     }
 
     fn release(&self) {
@@ -305,7 +321,7 @@ impl Delivery<'_> {
             return None;
         }
         follow.idle = self.snapshot.take();
-        self.shared.delivering.send_replace(false);
+        self.shared.end_delivery();
         None
     }
 }
@@ -316,7 +332,7 @@ impl Drop for Delivery<'_> {
     fn drop(&mut self) {
         if self.snapshot.is_some() {
             self.shared.release();
-            self.shared.delivering.send_replace(false);
+            self.shared.end_delivery();
         }
     }
 }
