@@ -1,7 +1,7 @@
 //! Catches warnings of this thread.
 
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use tracing::field::{Field, Visit};
 use tracing::subscriber::{DefaultGuard, Subscriber};
@@ -15,6 +15,13 @@ pub(crate) struct Warnings {
 
 impl Warnings {
     pub(crate) fn catch() -> Self {
+        // A place in the code that warns for the first time while no test listens, on whatever thread, may be
+        // remembered as one that nobody listens to. One that always listens prevents that.
+        static ALWAYS: Once = Once::new();
+        ALWAYS.call_once(|| {
+            let nobody = Catcher(Arc::default());
+            tracing::subscriber::set_global_default(nobody).expect("nothing else sets one");
+        });
         let seen = Arc::new(Mutex::new(Vec::new()));
         let guard = tracing::subscriber::set_default(Catcher(Arc::clone(&seen)));
         Self { seen, _guard: guard }
