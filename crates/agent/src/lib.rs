@@ -26,7 +26,7 @@ mod turn;
 pub use agent::{Agent, AgentOptions, PromptRefused, Turn};
 pub use backoff::Jitter;
 pub use context::AgentContext;
-pub use limits::{InvalidLimit, Limits, SubagentLimits};
+pub use limits::{Limits, SubagentLimits};
 pub use permission::PermissionMode;
 pub use subagent::{
     InProcess, STRUCTURED_OUTPUT, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider,

@@ -1,44 +1,8 @@
 //! The bounds of agents.
 
-use std::fmt::Display;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use weft_tools::CallLimits;
-
-/// A limit that is out of its range.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("limit {setting} is {found}, expected {least} to {most}")]
-pub struct InvalidLimit {
-    setting: &'static str,
-    found: String,
-    least: String,
-    most: String,
-}
-
-impl InvalidLimit {
-    fn check<T: PartialOrd + Display>(setting: &'static str, found: T, range: &RangeInclusive<T>) -> Result<T, Self> {
-        if range.contains(&found) {
-            return Ok(found);
-        }
-        Err(Self {
-            setting,
-            found: found.to_string(),
-            least: range.start().to_string(),
-            most: range.end().to_string(),
-        })
-    }
-
-    fn check_millis(setting: &'static str, found: Duration, range: &RangeInclusive<u64>) -> Result<Duration, Self> {
-        let millis = u64::try_from(found.as_millis()).unwrap_or(u64::MAX);
-        Self::check(setting, millis, range).map(|_| found)
-    }
-
-    /// The setting's name.
-    pub fn setting(&self) -> &'static str {
-        self.setting
-    }
-}
+use weft_tools::{CallLimits, InvalidLimit};
 
 /// The bounds of an agent's turns.
 ///

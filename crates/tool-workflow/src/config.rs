@@ -1,39 +1,9 @@
 //! The settings of the tool.
 
-use std::fmt::Display;
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use weft_tools::InvalidLimit;
 use weft_workflow::DisplayLimits;
-
-/// A setting that is out of its range.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("workflow tool setting {setting} is {found}, expected {least} to {most}")]
-pub struct InvalidSetting {
-    setting: &'static str,
-    found: String,
-    least: String,
-    most: String,
-}
-
-impl InvalidSetting {
-    fn check<T: PartialOrd + Display>(setting: &'static str, found: T, range: &RangeInclusive<T>) -> Result<T, Self> {
-        if range.contains(&found) {
-            return Ok(found);
-        }
-        Err(Self {
-            setting,
-            found: found.to_string(),
-            least: range.start().to_string(),
-            most: range.end().to_string(),
-        })
-    }
-
-    /// The setting's name.
-    pub fn setting(&self) -> &'static str {
-        self.setting
-    }
-}
 
 /// The settings of a [`WorkflowTool`](crate::WorkflowTool).
 ///
@@ -74,14 +44,14 @@ impl WorkflowToolConfig {
 
     /// Sets how many characters of a return value, or of an error, the model is given: 1 to 1 000 000. The value that
     /// a nested caller gets stays whole.
-    pub fn result_chars(self, result_chars: usize) -> Result<Self, InvalidSetting> {
-        let result_chars = InvalidSetting::check("result_chars", result_chars, &(1..=1_000_000))?;
+    pub fn result_chars(self, result_chars: usize) -> Result<Self, InvalidLimit> {
+        let result_chars = InvalidLimit::check("workflow.result_chars", result_chars, &(1..=1_000_000))?;
         Ok(Self { result_chars, ..self })
     }
 
     /// Sets how many running members the card names: 1 to 200. The others are counted.
-    pub fn shown_members(self, shown_members: usize) -> Result<Self, InvalidSetting> {
-        let shown_members = InvalidSetting::check("shown_members", shown_members, &(1..=200))?;
+    pub fn shown_members(self, shown_members: usize) -> Result<Self, InvalidLimit> {
+        let shown_members = InvalidLimit::check("shown_members", shown_members, &(1..=200))?;
         Ok(Self { shown_members, ..self })
     }
 
@@ -93,16 +63,15 @@ impl WorkflowToolConfig {
 
     /// Sets the deepest level on which members may stand: 1 to 16. The members of a user's own agent stand on
     /// level 1; an agent on the deepest level is refused a workflow.
-    pub fn max_depth(self, max_depth: u32) -> Result<Self, InvalidSetting> {
-        let max_depth = InvalidSetting::check("max_depth", max_depth, &(1..=16))?;
+    pub fn max_depth(self, max_depth: u32) -> Result<Self, InvalidLimit> {
+        let max_depth = InvalidLimit::check("agent.max_depth", max_depth, &(1..=16))?;
         Ok(Self { max_depth, ..self })
     }
 
     /// Sets how long a run may take to become quiet once it has settled or was cancelled: 100 ms to 10 min. It is the
     /// backstop for engines that do not keep their own grace, so it should be longer than that.
-    pub fn teardown(self, teardown: Duration) -> Result<Self, InvalidSetting> {
-        let millis = u64::try_from(teardown.as_millis()).unwrap_or(u64::MAX);
-        InvalidSetting::check("teardown_ms", millis, &(100..=600_000))?;
+    pub fn teardown(self, teardown: Duration) -> Result<Self, InvalidLimit> {
+        let teardown = InvalidLimit::check_millis("teardown_ms", teardown, &(100..=600_000))?;
         Ok(Self { teardown, ..self })
     }
 }

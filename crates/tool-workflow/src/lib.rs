@@ -20,6 +20,6 @@ mod recorder;
 mod run;
 mod tool;
 
-pub use config::{InvalidSetting, WorkflowToolConfig};
+pub use config::WorkflowToolConfig;
 pub use invariant::{RecordInvariant, check_record_json};
 pub use tool::WorkflowTool;

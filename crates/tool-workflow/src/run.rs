@@ -64,7 +64,7 @@ fn caller_of(execution: &ToolExecution, max_depth: u32) -> Result<Arc<AgentConte
     if caller.depth >= max_depth {
         return Err(ToolError::new(format!(
             "cannot run a workflow here: its members would stand {} levels below the user's agent, \
-             the limit max_depth is {max_depth}; do the work yourself",
+             the limit agent.max_depth is {max_depth}; do the work yourself",
             caller.depth + 1
         )));
     }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// A limit that is out of its range.
+/// A limit that is out of its range, with what was found and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("limit {setting} is {found}, expected {least} to {most}")]
 pub struct InvalidLimit {
@@ -15,7 +15,11 @@ pub struct InvalidLimit {
 }
 
 impl InvalidLimit {
-    pub(crate) fn check<T: PartialOrd + Display>(
+    /// Gives a limit back if it is within its range, both ends included.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check<T: PartialOrd + Display>(
         setting: &'static str,
         found: T,
         range: &RangeInclusive<T>,
@@ -29,6 +33,15 @@ impl InvalidLimit {
             least: range.start().to_string(),
             most: range.end().to_string(),
         })
+    }
+
+    /// The same for a time, whose range is in whole milliseconds.
+    ///
+    /// # Errors
+    /// It is out of the range.
+    pub fn check_millis(setting: &'static str, found: Duration, range: &RangeInclusive<u64>) -> Result<Duration, Self> {
+        let millis = u64::try_from(found.as_millis()).unwrap_or(u64::MAX);
+        Self::check(setting, millis, range).map(|_| found)
     }
 
     /// The setting's name.
@@ -113,8 +126,7 @@ impl ToolLimits {
     /// Sets how long a body may go on after its signal fired before it is abandoned: 100 ms to 10 min,
     /// 10 s by default. A question to the user is given up after the same time.
     pub fn cancel_grace(self, cancel_grace: Duration) -> Result<Self, InvalidLimit> {
-        let millis = u64::try_from(cancel_grace.as_millis()).unwrap_or(u64::MAX);
-        InvalidLimit::check("cancel_grace_ms", millis, &(100..=600_000))?;
+        let cancel_grace = InvalidLimit::check_millis("cancel_grace_ms", cancel_grace, &(100..=600_000))?;
         Ok(Self { cancel_grace, ..self })
     }
 }

@@ -182,7 +182,7 @@ fn settings_out_of_range_are_refused_by_name() {
     let refused = config().result_chars(0).expect_err("too few");
     assert_eq!(
         refused.to_string(),
-        "workflow tool setting result_chars is 0, expected 1 to 1000000"
+        "limit workflow.result_chars is 0, expected 1 to 1000000"
     );
     assert_eq!(config().max_depth(17).expect_err("too many").setting(), "max_depth");
     assert_eq!(
