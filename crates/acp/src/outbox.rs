@@ -6,8 +6,8 @@
 //!
 //! # Bounds
 //!
-//! Up to the byte bound nothing is merged. Above it an update in progress takes the place of the newest
-//! queued one of the same call, and text joins the queued text of the same message. Everything else
+//! Up to the byte bound nothing is merged. Above it a call has one update in progress, the newest, beyond those
+//! that were below, and text joins the queued text of the same message. Everything else
 //! (responses, requests, final cards, text as such) is never dropped. Beyond [`OutboxBytes::ceiling`] the
 //! connection takes up no further request, see [`Outbox::below_ceiling`].
 //!
@@ -24,8 +24,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use weft_types::CallId;
 
-pub(crate) use queue::{CallKey, TextRun};
+pub(crate) use queue::TextRun;
 
 use crate::settings::OutboxBytes;
 use queue::Queue;
@@ -107,8 +108,8 @@ impl Outbox {
     }
 
     /// Enqueues an update in progress, which a later one of the same call may replace.
-    pub(crate) fn progress(&self, call: CallKey, line: Vec<u8>) {
-        self.enqueue(false, |queue| queue.push_progress(call, line));
+    pub(crate) fn progress(&self, session: &Arc<str>, call: &CallId, line: &[u8]) {
+        self.enqueue(false, |queue| queue.push_progress(session, call, line));
     }
 
     /// Enqueues a piece of a message: as `line`, which says the same as `text`, or joined to what waits.

@@ -19,7 +19,7 @@ use weft_session::{Delta, SessionUpdate};
 use weft_tools::{ApprovalRequest, ProgressObservation, ProgressView, StartedObservation};
 use weft_types::{CallId, Event};
 
-use crate::outbox::{CallKey, Outbox, TextRun};
+use crate::outbox::{Outbox, TextRun};
 use crate::projector::Projector;
 use crate::sdk::schema;
 use crate::ticker::Ticker;
@@ -203,12 +203,7 @@ impl SessionView {
         };
         state.line.clear();
         wire::write_update(&mut state.line, &self.notification(update));
-        let key = CallKey {
-            session: Arc::clone(&self.session),
-            call: call.clone(),
-        };
-        // A copy of the right size costs less than a line that grows.
-        self.outbox.progress(key, state.line.clone());
+        self.outbox.progress(&self.session, call, &state.line);
         if !self.min_interval.is_zero() {
             state.pace.insert(call.clone(), Pace { sent: now, held: None });
         }

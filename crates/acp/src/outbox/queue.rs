@@ -10,11 +10,11 @@ use crate::wire;
 
 /// The call that an update in progress belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct CallKey {
+struct CallKey {
     /// Its session. Two sessions may hold calls of one id.
-    pub(crate) session: Arc<str>,
+    session: Arc<str>,
     /// The call.
-    pub(crate) call: CallId,
+    call: CallId,
 }
 
 /// The message that a piece of text belongs to.
@@ -95,19 +95,30 @@ impl Queue {
         self.segments.push_back(Segment::Lines(lines));
     }
 
-    pub(super) fn push_progress(&mut self, call: CallKey, line: Vec<u8>) {
+    /// An update in progress. Below the bound it is a line like any other, which later ones leave alone; above it
+    /// takes the place of the newest of its call that was pushed above the bound too, so that each call adds one
+    /// line to the bound at the most.
+    pub(super) fn push_progress(&mut self, session: &Arc<str>, call: &CallId, line: &[u8]) {
+        if self.bytes + line.len() <= self.bound {
+            return self.push_line(line);
+        }
         self.bytes += line.len();
-        if self.bytes > self.bound
-            && let Some(position) = self.newest.get(&call)
+        let call = CallKey {
+            session: Arc::clone(session),
+            call: call.clone(),
+        };
+        if let Some(position) = self.newest.get(&call)
             && let Ok(index) = usize::try_from(position - self.left)
             && let Some(Segment::Progress { line: older, .. }) = self.segments.get_mut(index)
         {
             self.bytes -= older.len();
-            *older = line;
+            older.clear();
+            older.extend_from_slice(line);
             return;
         }
         let position = self.left + self.segments.len() as u64;
         self.newest.insert(call.clone(), position);
+        let line = line.to_vec();
         self.segments.push_back(Segment::Progress { call, line });
     }
 

@@ -10,13 +10,6 @@ fn start(output: impl Write + Send + 'static) -> Outbox {
     Outbox::start(output, OutboxBytes::new(16 << 10).unwrap()).unwrap()
 }
 
-fn key(call: &str) -> CallKey {
-    CallKey {
-        session: "s".into(),
-        call: call.into(),
-    }
-}
-
 /// Takes a write at a time, each when it is told to.
 struct Stepwise {
     go: mpsc::Receiver<()>,
@@ -107,7 +100,7 @@ fn g88_a_stalled_client_costs_a_bounded_queue_and_still_gets_the_final_card() {
     let outbox = start(output);
     let report = |report: usize| format!("{report:>999}\n").into_bytes();
     for number in 0..10_000 {
-        outbox.progress(key("a"), report(number));
+        outbox.progress(&"s".into(), &"a".into(), &report(number));
         assert!(outbox.waiting_bytes() <= (16 << 10) + 1000, "at report {number}");
     }
     outbox.update(b"final\n");

@@ -4,13 +4,6 @@ use super::*;
 
 const BOUND: usize = 100;
 
-fn key(session: &str, call: &str) -> CallKey {
-    CallKey {
-        session: session.into(),
-        call: call.into(),
-    }
-}
-
 fn run(message: &str, reasoning: bool) -> TextRun {
     TextRun {
         session: "s".into(),
@@ -19,9 +12,10 @@ fn run(message: &str, reasoning: bool) -> TextRun {
     }
 }
 
-/// A progress line of 40 bytes.
-fn progress(call: &str, report: u32) -> Vec<u8> {
-    format!("{:<39}\n", format!("{call}:{report}")).into_bytes()
+/// Pushes a progress line of 40 bytes, `name:report`.
+fn push(queue: &mut Queue, (session, call): (&str, &str), name: &str, report: u32) {
+    let line = format!("{:<39}\n", format!("{name}:{report}"));
+    queue.push_progress(&session.into(), &call.into(), line.as_bytes());
 }
 
 fn drain(queue: &mut Queue) -> Vec<String> {
@@ -40,29 +34,29 @@ fn drain(queue: &mut Queue) -> Vec<String> {
 #[test]
 fn below_the_bound_nothing_is_merged() {
     let mut queue = Queue::new(BOUND);
-    queue.push_progress(key("s", "a"), progress("a", 1));
-    queue.push_progress(key("s", "a"), progress("a", 2));
+    push(&mut queue, ("s", "a"), "a", 1);
+    push(&mut queue, ("s", "a"), "a", 2);
     queue.push_text(&run("m", false), "x", b"text x\n");
     queue.push_text(&run("m", false), "y", b"text y\n");
     assert_eq!(drain(&mut queue), ["a:1", "a:2", "text x", "text y"]);
 }
 
 #[test]
-fn g88_above_the_bound_progress_replaces_the_newest_of_its_call_in_place() {
+fn g88_above_the_bound_a_call_has_one_progress_line_and_the_newest_wins() {
     let mut queue = Queue::new(BOUND);
     queue.push_line(b"call a\n");
-    queue.push_progress(key("s", "a"), progress("a", 1));
-    queue.push_progress(key("s", "a"), progress("a", 2));
-    queue.push_progress(key("s", "b"), progress("b", 1));
+    push(&mut queue, ("s", "a"), "a", 1);
+    push(&mut queue, ("s", "a"), "a", 2);
+    push(&mut queue, ("s", "b"), "b", 1);
     queue.push_line(b"response\n");
     for report in 3..1000 {
-        queue.push_progress(key("s", "a"), progress("a", report));
+        push(&mut queue, ("s", "a"), "a", report);
     }
-    assert_eq!(queue.bytes(), 7 + 3 * 40 + 9);
+    assert_eq!(queue.bytes(), 7 + 4 * 40 + 9);
     queue.push_line(b"final a\n");
     assert_eq!(
         drain(&mut queue),
-        ["call a", "a:1", "a:999", "b:1", "response", "final a"]
+        ["call a", "a:1", "a:2", "b:1", "response", "a:999", "final a"]
     );
 }
 
@@ -72,8 +66,8 @@ fn calls_of_one_id_in_two_sessions_do_not_replace_each_other() {
     queue.push_line(&[b'x'; BOUND]);
     queue.push_line(b"\n");
     for report in 1..5 {
-        queue.push_progress(key("s", "c"), progress("s", report));
-        queue.push_progress(key("t", "c"), progress("t", report));
+        push(&mut queue, ("s", "c"), "s", report);
+        push(&mut queue, ("t", "c"), "t", report);
     }
     assert_eq!(drain(&mut queue)[1..], ["s:4", "t:4"]);
 }
@@ -82,19 +76,19 @@ fn calls_of_one_id_in_two_sessions_do_not_replace_each_other() {
 fn what_has_left_is_not_replaced() {
     let mut queue = Queue::new(BOUND);
     let full = vec![b'x'; BATCH_BYTES - 1];
-    queue.push_progress(key("s", "a"), progress("a", 1));
+    push(&mut queue, ("s", "a"), "a", 1);
     queue.push_line(&full);
     queue.push_line(b"\n");
-    queue.push_progress(key("s", "a"), progress("a", 2));
+    push(&mut queue, ("s", "a"), "a", 2);
     let mut batch = Vec::new();
     queue.take(&mut batch);
     assert!(batch.starts_with(b"a:"), "the first batch ends before the full one");
     assert_eq!(batch.len(), 40);
-    queue.push_progress(key("s", "a"), progress("a", 3));
-    queue.push_progress(key("s", "b"), progress("b", 1));
+    push(&mut queue, ("s", "a"), "a", 3);
+    push(&mut queue, ("s", "b"), "b", 1);
     assert_eq!(drain(&mut queue)[1..], ["a:3", "b:1"]);
     queue.push_line(&full);
-    queue.push_progress(key("s", "a"), progress("a", 4));
+    push(&mut queue, ("s", "a"), "a", 4);
     assert_eq!(drain(&mut queue).len(), 1);
 }
 
