@@ -184,7 +184,10 @@ fn settings_out_of_range_are_refused_by_name() {
         refused.to_string(),
         "limit workflow.result_chars is 0, expected 1 to 1000000"
     );
-    assert_eq!(config().max_depth(17).expect_err("too many").setting(), "agent.max_depth");
+    assert_eq!(
+        config().max_depth(17).expect_err("too many").setting(),
+        "agent.max_depth"
+    );
     assert_eq!(
         config().shown_members(0).expect_err("too few").setting(),
         "shown_members"
