@@ -99,14 +99,20 @@ impl Queue {
     /// takes the place of the newest of its call that was pushed above the bound too, so that each call adds one
     /// line to the bound at the most.
     pub(super) fn push_progress(&mut self, session: &Arc<str>, call: &CallId, line: &[u8]) {
-        if self.bytes + line.len() <= self.bound {
-            return self.push_line(line);
-        }
-        self.bytes += line.len();
-        let call = CallKey {
+        let key = || CallKey {
             session: Arc::clone(session),
             call: call.clone(),
         };
+        if self.bytes + line.len() <= self.bound {
+            // One from above the bound may still wait. It is not the newest any more: what came later in its
+            // place would overtake this one.
+            if !self.newest.is_empty() {
+                self.newest.remove(&key());
+            }
+            return self.push_line(line);
+        }
+        self.bytes += line.len();
+        let call = key();
         if let Some(position) = self.newest.get(&call)
             && let Ok(index) = usize::try_from(position - self.left)
             && let Some(Segment::Progress { line: older, .. }) = self.segments.get_mut(index)

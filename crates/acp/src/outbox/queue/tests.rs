@@ -131,3 +131,22 @@ fn a_batch_holds_whole_segments_and_at_least_one() {
         "a long line's memory is given back"
     );
 }
+
+#[test]
+fn g88_a_report_never_overtakes_an_older_one_of_its_call() {
+    let mut queue = Queue::new(BATCH_BYTES);
+    queue.push_line(&vec![b'x'; BATCH_BYTES - 1]);
+    queue.push_line(b"\n");
+    push(&mut queue, ("s", "a"), "a", 1);
+    // Room again, while the first report still waits.
+    queue.take(&mut Vec::new());
+    push(&mut queue, ("s", "a"), "a", 2);
+    queue.push_line(&vec![b'y'; BATCH_BYTES]);
+    queue.push_line(b"\n");
+    push(&mut queue, ("s", "a"), "a", 3);
+    let reports: Vec<String> = drain(&mut queue)
+        .into_iter()
+        .filter(|line| line.starts_with("a:"))
+        .collect();
+    assert_eq!(reports, ["a:1", "a:2", "a:3"]);
+}
