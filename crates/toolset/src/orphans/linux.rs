@@ -3,9 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpgrp, getpid, getsid, kill_process, set_child_subreaper, wait, waitpid,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait, waitpid};
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -107,9 +105,11 @@ fn children() -> Vec<Pid> {
 /// Those lead a group or belong to the program's own, and are of its session.
 fn is_ended_orphan(child: Pid) -> bool {
     let Some(status) = Status::of(child) else { return false };
-    let own_session = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
-    let started_here = status.group == child.as_raw_nonzero().get() || status.group == getpgrp().as_raw_nonzero().get();
-    status.ended && (status.session != own_session || !started_here)
+    // Not the system calls: both ids are 0 where their leader is outside the PID namespace, as in a container, and
+    // rustix panics at that.
+    let Some(own) = Status::of(getpid()) else { return false };
+    let started_here = status.group == child.as_raw_nonzero().get() || status.group == own.group;
+    status.ended && (status.session != own.session || !started_here)
 }
 
 /// What `/proc` says of a process.
