@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use weft_replay::{Compare, run_scenario};
-use weft_session::{MemorySink, Session, SystemClock, read_lines};
+use weft_session::{MemoryLog, Session, SystemClock, read_lines};
 use weft_tests::{program, scenarios};
 use weft_tool_workflow::RecordInvariant;
 
@@ -43,7 +43,13 @@ fn every_committed_log_keeps_every_invariant() {
         for log in logs {
             let (header, events) = read_lines(Cursor::new(log)).expect("every line reads");
             let invariants: Vec<Box<dyn weft_session::Invariant>> = vec![Box::new(RecordInvariant::default())];
-            let loaded = Session::load(header, events, Box::new(MemorySink), Arc::new(SystemClock), invariants);
+            let loaded = Session::load(
+                header,
+                events,
+                Box::new(MemoryLog::default()),
+                Arc::new(SystemClock),
+                invariants,
+            );
             assert!(loaded.is_ok(), "{}: {:?}", folder.display(), loaded.err());
             checked += 1;
         }

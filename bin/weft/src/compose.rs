@@ -36,7 +36,6 @@ impl Composition {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let sessions = Arc::new(MemorySessions {
             clock: Arc::clone(&clock),
-            export_dir: export,
             invariants: Arc::new(|| vec![Box::new(RecordInvariant::default()) as Box<dyn Invariant>]),
         });
         let composition = Self {

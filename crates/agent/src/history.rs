@@ -6,7 +6,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use weft_session::{LogError, Session};
 use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, Message, ToolSpec};
+
+/// How many events are read at a time.
+const PAGE: usize = 256;
 
 /// The messages of a whole log, which may end anywhere.
 pub fn messages<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Message> {
@@ -40,12 +44,17 @@ pub(crate) struct RequestHeader {
 }
 
 impl History {
-    pub(crate) fn of(events: &[Arc<Event>]) -> Self {
-        let mut history = Self::default();
-        for event in events {
-            history.push(&event.body);
+    /// The fold of a session's whole log, read page by page.
+    pub(crate) fn read(session: &Session) -> Result<Self, LogError> {
+        let (mut history, mut next) = (Self::default(), 0);
+        loop {
+            let page = session.page(next, PAGE)?;
+            if page.is_empty() {
+                return Ok(history);
+            }
+            next += page.len() as u64;
+            page.iter().for_each(|event| history.push(&event.body));
         }
-        history
     }
 
     pub(crate) fn push(&mut self, body: &EventBody) {
@@ -55,7 +64,7 @@ impl History {
                 self.turn_is_open = true;
             }
             EventBody::TurnEnd { .. } => self.turn_is_open = false,
-            EventBody::UserMessage { content, .. } => {
+            EventBody::UserMessage { content, .. } | EventBody::ToolContext { content, .. } => {
                 let content = content.clone();
                 self.messages.push(Message::User { content });
             }

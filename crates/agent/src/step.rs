@@ -36,7 +36,7 @@ impl Turns {
         self.append(EventBody::StepEnd { turn, step })?;
         if !contexts.is_empty() {
             let content = contexts;
-            self.append(EventBody::UserMessage { turn, content })?;
+            self.append(EventBody::ToolContext { turn, content })?;
         }
         Ok(end)
     }

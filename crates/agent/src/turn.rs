@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use weft_observe::panic_text;
-use weft_session::{AppendError, Session, SinkError, closing_events};
+use weft_session::{AppendError, LogError, Session, closing_events};
 use weft_tools::{Extensions, Registration, ScheduleError, ToolRegistry, WorkingDirectory};
 use weft_types::{AgentId, ContentBlock, EventBody, TurnEnd};
 
@@ -18,7 +18,9 @@ pub(crate) struct Turns {
     pub(crate) id: AgentId,
     pub(crate) options: AgentOptions,
     pub(crate) extensions: Extensions,
+    /// Read from the log when the first turn begins: a session may be opened only to be looked at.
     pub(crate) history: History,
+    history_is_read: bool,
     _policy: Registration,
 }
 
@@ -35,7 +37,7 @@ pub(crate) enum LoopError {
     #[error(transparent)]
     Append(#[from] AppendError),
     #[error(transparent)]
-    Sink(#[from] SinkError),
+    Log(#[from] LogError),
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
 }
@@ -55,7 +57,8 @@ impl Turns {
         Self {
             id,
             extensions: Extensions::new().with(Arc::new(context)).with(Arc::new(folder)),
-            history: History::of(&options.session.events()),
+            history: History::default(),
+            history_is_read: false,
             _policy: permission::install(&options),
             options,
         }
@@ -79,6 +82,9 @@ impl Turns {
     }
 
     async fn turn(&mut self, content: Vec<ContentBlock>, cancel: &TurnCancel) -> Result<TurnEnd, LoopError> {
+        if !self.history_is_read {
+            self.read_history()?;
+        }
         if self.history.turn_is_open() {
             self.close_log(TurnEnd::Interrupted)?;
         }
@@ -104,13 +110,19 @@ impl Turns {
     }
 
     /// Ends whatever the log has open, and derives everything from it anew.
-    fn close_log(&mut self, reason: TurnEnd) -> Result<(), AppendError> {
+    fn close_log(&mut self, reason: TurnEnd) -> Result<(), LoopError> {
         let session = Arc::clone(self.session());
-        let closed = closing_events(&session.events(), reason)
+        let closed = closing_events(&session.last_turn(), reason)
             .into_iter()
             .try_for_each(|body| session.append(body).map(drop));
-        self.history = History::of(&session.events());
-        closed
+        self.read_history()?;
+        Ok(closed?)
+    }
+
+    fn read_history(&mut self) -> Result<(), LogError> {
+        self.history = History::read(self.session())?;
+        self.history_is_read = true;
+        Ok(())
     }
 
     pub(crate) fn append(&mut self, body: EventBody) -> Result<(), AppendError> {

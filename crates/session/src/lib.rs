@@ -1,7 +1,7 @@
 //! The append-only session log.
 //!
 //! [`Session`] is the log: it numbers events, refuses those that break an [`Invariant`], hands them to
-//! its [`EventSink`] and publishes them, in order, to its observers. [`SessionUpdate`] is what they
+//! its [`EventLog`] and publishes them, in order, to its observers. [`SessionUpdate`] is what they
 //! see: durable events, and between them transient [`Delta`]s of an answer that is still streaming.
 //! [`Sessions`] is the seam behind which sessions are kept.
 //!
@@ -11,14 +11,18 @@ mod clock;
 mod closing;
 mod invariant;
 mod lines;
+mod log;
+mod restore;
+mod rules;
 mod session;
-mod sink;
 mod store;
+mod tail;
 
 pub use clock::{Clock, SystemClock};
 pub use closing::closing_events;
 pub use invariant::{Invariant, Violation};
 pub use lines::{LinesError, read_lines};
-pub use session::{AppendError, Delta, DeltaKind, LoadError, Session, SessionUpdate};
-pub use sink::{EventSink, JsonLinesSink, MemorySink, SinkError};
+pub use log::{EventLog, EventReader, LogError, MemoryLog};
+pub use restore::{LoadError, Restore};
+pub use session::{AppendError, Delta, DeltaKind, Session, SessionUpdate};
 pub use store::{InvariantFactory, MemorySessions, Sessions, mint_session_id};

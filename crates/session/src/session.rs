@@ -8,9 +8,13 @@ use std::thread::ThreadId;
 use weft_observe::{Observers, Subscription};
 use weft_types::{Event, EventBody, SessionHeader, SessionId};
 
-use crate::invariant::Enclosure;
 use crate::lines::write_line;
-use crate::{Clock, EventSink, Invariant, SinkError, Violation};
+use crate::rules::Rules;
+use crate::tail::Tail;
+use crate::{Clock, EventLog, EventReader, Invariant, LogError, Violation};
+
+/// How many events are read at a time where all of them are wanted.
+const PAGE: usize = 256;
 
 /// One session: a header and an append-only list of events.
 ///
@@ -20,17 +24,18 @@ use crate::{Clock, EventSink, Invariant, SinkError, Violation};
 pub struct Session {
     header: SessionHeader,
     clock: Arc<dyn Clock>,
-    /// Serialises appends and deltas. Taken before `events`, never after.
+    /// Serialises appends and deltas. Taken before `tail`, never after.
     writer: Mutex<Writer>,
-    /// The committed events, behind a lock of their own so that observers may read them.
-    events: Mutex<Vec<Arc<Event>>>,
+    /// What is kept in memory, behind a lock of its own so that observers may look at it.
+    tail: Mutex<Tail>,
+    reader: Arc<dyn EventReader>,
     /// The thread that is calling observers, so that it is refused rather than deadlocked.
     publisher: Mutex<Option<ThreadId>>,
     observers: Observers<(), SessionUpdate>,
 }
 
 struct Writer {
-    sink: Box<dyn EventSink>,
+    log: Box<dyn EventLog>,
     rules: Rules,
 }
 
@@ -79,15 +84,15 @@ pub enum AppendError {
         /// What it breaks.
         violation: Violation,
     },
-    /// The sink did not take it.
+    /// The log did not take it.
     #[error("failed to append event {seq} to session {session}: {cause}")]
-    Sink {
+    Log {
         /// The session.
         session: SessionId,
         /// The number it would have had.
         seq: u64,
         /// Why.
-        cause: SinkError,
+        cause: LogError,
     },
     /// It came from inside an observer of this session.
     #[error("failed to append to session {session}: an observer of a session may not append to it")]
@@ -95,24 +100,12 @@ pub enum AppendError {
         /// The session.
         session: SessionId,
     },
-    /// An earlier append panicked inside a sink or an invariant, so nobody knows what they hold.
+    /// An earlier append panicked inside a log or an invariant, so nobody knows what they hold.
     #[error("failed to append to session {session}: an earlier append panicked half-way")]
     Broken {
         /// The session.
         session: SessionId,
     },
-}
-
-/// The first event of a log that breaks an invariant.
-#[derive(Debug, thiserror::Error)]
-#[error("failed to load session {session}: event {seq} is not valid: {violation}")]
-pub struct LoadError {
-    /// The session.
-    pub session: SessionId,
-    /// The event's own number.
-    pub seq: u64,
-    /// What it breaks.
-    pub violation: Violation,
 }
 
 impl fmt::Debug for Session {
@@ -128,49 +121,26 @@ impl Session {
     /// An empty session. `invariants` are tested beside those that every session has.
     pub fn create(
         header: SessionHeader,
-        sink: Box<dyn EventSink>,
+        log: Box<dyn EventLog>,
         clock: Arc<dyn Clock>,
         invariants: Vec<Box<dyn Invariant>>,
     ) -> Arc<Self> {
-        Self::assemble(header, Vec::new(), sink, clock, Rules::new(invariants))
+        Self::assemble(header, Tail::default(), log, clock, Rules::new(invariants))
     }
 
-    /// A session that goes on from `events`, which its sink already holds. Nothing is published.
-    ///
-    /// # Errors
-    /// Names the first event that breaks an invariant.
-    pub fn load(
+    pub(crate) fn assemble(
         header: SessionHeader,
-        events: Vec<Event>,
-        sink: Box<dyn EventSink>,
-        clock: Arc<dyn Clock>,
-        invariants: Vec<Box<dyn Invariant>>,
-    ) -> Result<Arc<Self>, LoadError> {
-        let mut rules = Rules::new(invariants);
-        for event in &events {
-            rules.check(event).map_err(|violation| LoadError {
-                session: header.id.clone(),
-                seq: event.seq,
-                violation,
-            })?;
-            rules.commit(event);
-        }
-        let events = events.into_iter().map(Arc::new).collect();
-        Ok(Self::assemble(header, events, sink, clock, rules))
-    }
-
-    fn assemble(
-        header: SessionHeader,
-        events: Vec<Arc<Event>>,
-        sink: Box<dyn EventSink>,
+        tail: Tail,
+        log: Box<dyn EventLog>,
         clock: Arc<dyn Clock>,
         rules: Rules,
     ) -> Arc<Self> {
         Arc::new(Self {
             header,
             clock,
-            writer: Mutex::new(Writer { sink, rules }),
-            events: Mutex::new(events),
+            reader: log.reader(),
+            writer: Mutex::new(Writer { log, rules }),
+            tail: Mutex::new(tail),
             publisher: Mutex::new(None),
             observers: Observers::new("session"),
         })
@@ -186,7 +156,7 @@ impl Session {
         &self.header
     }
 
-    /// Appends an event: checks it, hands it to the sink, commits and publishes it, then returns.
+    /// Appends an event: checks it, hands it to the log, commits and publishes it, then returns.
     ///
     /// Another thread's append waits for its turn.
     ///
@@ -194,25 +164,24 @@ impl Session {
     /// A refused event changes nothing: the next one has its number.
     pub fn append(&self, body: EventBody) -> Result<Arc<Event>, AppendError> {
         let mut writer = self.enter().map_err(|error| self.refusal(&error))?;
-        let event = Event {
+        let event = Arc::new(Event {
             seq: self.len(),
             time: self.clock.now(),
             body,
-        };
+        });
         let (session, seq) = (|| self.header.id.clone(), event.seq);
         writer.rules.check(&event).map_err(|violation| AppendError::Violation {
             session: session(),
             seq,
             violation,
         })?;
-        writer.sink.append(&event).map_err(|cause| AppendError::Sink {
+        writer.log.append(&event).map_err(|cause| AppendError::Log {
             session: session(),
             seq,
             cause,
         })?;
         writer.rules.commit(&event);
-        let event = Arc::new(event);
-        self.committed().push(Arc::clone(&event));
+        self.tail().push(&event);
         self.publish(&writer, &SessionUpdate::Event(Arc::clone(&event)));
         Ok(event)
     }
@@ -229,7 +198,7 @@ impl Session {
 
     /// How many events there are.
     pub fn len(&self) -> u64 {
-        self.committed().len() as u64
+        self.tail().len
     }
 
     /// Whether there are no events.
@@ -237,9 +206,33 @@ impl Session {
         self.len() == 0
     }
 
-    /// All events, in order of `seq`.
-    pub fn events(&self) -> Vec<Arc<Event>> {
-        self.committed().clone()
+    /// A page of the log: the events from number `from` on, in order; at most `limit`, fewer if they are large, none only
+    /// at the end. It reads the store, so it may block on the disk for a moment.
+    ///
+    /// # Errors
+    /// The log cannot be read any more.
+    pub fn page(&self, from: u64, limit: usize) -> Result<Vec<Arc<Event>>, LogError> {
+        self.reader.read(from, limit)
+    }
+
+    /// All events, in order of `seq`, in memory at once: for logs known to be small.
+    ///
+    /// # Errors
+    /// The log cannot be read any more.
+    pub fn events(&self) -> Result<Vec<Arc<Event>>, LogError> {
+        let mut events = Vec::new();
+        loop {
+            let page = self.page(events.len() as u64, PAGE)?;
+            if page.is_empty() {
+                return Ok(events);
+            }
+            events.extend(page);
+        }
+    }
+
+    /// The events of the last turn, open or ended, and what follows it. Never read from the store.
+    pub fn last_turn(&self) -> Vec<Arc<Event>> {
+        self.tail().turn.clone()
     }
 
     /// Has `observer` called with every later update, on the thread that appends, until the
@@ -248,17 +241,17 @@ impl Session {
         self.observers.subscribe(None, observer)
     }
 
-    /// Resolves when every event appended so far would survive the death of the process; at once if
-    /// the sink keeps nothing.
+    /// Resolves when every event appended so far would survive the death of the machine; at once if the log survives
+    /// nothing anyway.
     ///
     /// # Errors
-    /// The sink's own, or it is asked for from inside an observer.
-    pub async fn durable(&self) -> Result<(), SinkError> {
+    /// The log's own, or it is asked for from inside an observer.
+    pub async fn durable(&self) -> Result<(), LogError> {
         let flushed = match self.enter() {
-            Ok(mut writer) => writer.sink.flush(),
+            Ok(mut writer) => writer.log.flush(),
             Err(error) => {
                 let attempt = format!("wait until session {} is durable", self.id());
-                return Err(SinkError::new(attempt, self.refusal(&error)));
+                return Err(LogError::new(attempt, self.refusal(&error)));
             }
         };
         flushed.await
@@ -267,13 +260,18 @@ impl Session {
     /// Writes the session as JSON Lines: the header, then an event per line.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Those of `out` and of the log.
     pub fn export(&self, mut out: impl Write) -> io::Result<()> {
         write_line(&mut out, &self.header)?;
-        for event in self.events() {
-            write_line(&mut out, &*event)?;
+        let mut next = 0;
+        loop {
+            let page = self.page(next, PAGE).map_err(io::Error::other)?;
+            if page.is_empty() {
+                return out.flush();
+            }
+            next += page.len() as u64;
+            page.iter().try_for_each(|event| write_line(&mut out, &**event))?;
         }
-        out.flush()
     }
 
     fn enter(&self) -> Result<MutexGuard<'_, Writer>, EnterError> {
@@ -299,8 +297,8 @@ impl Session {
         *lock(&self.publisher) = None;
     }
 
-    fn committed(&self) -> MutexGuard<'_, Vec<Arc<Event>>> {
-        lock(&self.events)
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        lock(&self.tail)
     }
 }
 
@@ -308,33 +306,6 @@ impl Session {
 enum EnterError {
     Reentrant,
     Broken,
-}
-
-/// The session's own invariants, then the plugged-in ones.
-struct Rules {
-    enclosure: Enclosure,
-    plugged: Vec<Box<dyn Invariant>>,
-}
-
-impl Rules {
-    fn new(plugged: Vec<Box<dyn Invariant>>) -> Self {
-        Self {
-            enclosure: Enclosure::default(),
-            plugged,
-        }
-    }
-
-    fn check(&self, next: &Event) -> Result<(), Violation> {
-        self.enclosure.check(next)?;
-        self.plugged.iter().try_for_each(|invariant| invariant.check(next))
-    }
-
-    fn commit(&mut self, event: &Event) {
-        self.enclosure.commit(event);
-        for invariant in &mut self.plugged {
-            invariant.commit(event);
-        }
-    }
 }
 
 /// For locks around values that are only ever replaced or pushed to whole.

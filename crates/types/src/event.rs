@@ -43,7 +43,7 @@ pub struct SessionHeader {
 
 impl SessionHeader {
     /// The vocabulary version written today.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 }
 
 /// What made a session.
@@ -78,13 +78,26 @@ pub enum EventBody {
         /// Its number.
         turn: u32,
     },
-    /// The message that the turn answers. A further one of the same turn, between two steps, is context
-    /// that tools gave the model beside their results.
+    /// The message that the turn answers.
     #[serde(rename = "user/message")]
     UserMessage {
         /// The turn.
         turn: u32,
         /// What was said.
+        content: Vec<ContentBlock>,
+    },
+    /// The session has a title from here on.
+    #[serde(rename = "session/title")]
+    SessionTitle {
+        /// The title, one line.
+        title: String,
+    },
+    /// What tools gave the model beside their results, between two steps.
+    #[serde(rename = "tool/context")]
+    ToolContext {
+        /// The turn.
+        turn: u32,
+        /// What they gave.
         content: Vec<ContentBlock>,
     },
     /// A step (one model request and its tool calls) began.

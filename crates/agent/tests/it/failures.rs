@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use weft_agent::Limits;
 use weft_model::{ModelError, ModelErrorKind, ModelEvent, Models, ResolvedModel};
-use weft_session::{EventSink, Session, SinkError, closing_events};
+use weft_session::{EventLog, LogError, Session, closing_events};
 use weft_types::{Event, StopReason, TurnEnd, UnixMillis};
 
 use crate::support::{SpyModels, TestTool, World, end, events, header};
@@ -173,10 +173,10 @@ struct FaultySink {
     durable: Arc<Mutex<Option<usize>>>,
 }
 
-fn count_down(left: &Mutex<Option<usize>>) -> Result<(), SinkError> {
+fn count_down(left: &Mutex<Option<usize>>) -> Result<(), LogError> {
     match &mut *left.lock().expect("not poisoned") {
         None => Ok(()),
-        Some(0) => Err(SinkError::new("append to the test sink", "no space left")),
+        Some(0) => Err(LogError::new("append to the test sink", "no space left")),
         Some(left) => {
             *left -= 1;
             Ok(())
@@ -184,12 +184,12 @@ fn count_down(left: &Mutex<Option<usize>>) -> Result<(), SinkError> {
     }
 }
 
-impl EventSink for FaultySink {
-    fn append(&mut self, _event: &Event) -> Result<(), SinkError> {
+impl EventLog for FaultySink {
+    fn append(&mut self, _event: &Event) -> Result<(), LogError> {
         count_down(&self.takes)
     }
 
-    fn flush(&mut self) -> BoxFuture<'static, Result<(), SinkError>> {
+    fn flush(&mut self) -> BoxFuture<'static, Result<(), LogError>> {
         Box::pin(std::future::ready(count_down(&self.durable)))
     }
 }

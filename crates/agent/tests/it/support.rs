@@ -8,7 +8,7 @@ mod watch;
 use std::sync::Arc;
 
 use weft_agent::{Agent, AgentOptions, Jitter};
-use weft_session::{MemorySink, Session};
+use weft_session::{MemoryLog, Session};
 use weft_tools::{ToolLimits, ToolRegistry};
 use weft_types::{ContentBlock, Origin, SessionHeader, TurnEnd, UnixMillis};
 
@@ -91,7 +91,7 @@ pub(crate) fn header(id: &str) -> SessionHeader {
 pub(crate) fn session() -> Arc<Session> {
     Session::create(
         header("main"),
-        Box::new(MemorySink),
+        Box::new(MemoryLog::default()),
         Arc::new(|| UnixMillis(0)),
         Vec::new(),
     )

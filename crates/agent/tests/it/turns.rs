@@ -257,7 +257,7 @@ async fn an_agent_on_a_loaded_log_goes_on_from_it_and_closes_what_was_open() {
     // The process died between the call and its result.
     let events = old[..6].iter().map(|event| weft_types::Event::clone(event)).collect();
     let clock = Arc::new(|| weft_types::UnixMillis(0));
-    let sink = Box::new(weft_session::MemorySink);
+    let sink = Box::new(weft_session::MemoryLog::default());
     let header = session().header().clone();
     let loaded = weft_session::Session::load(header, events, sink, clock, Vec::new()).expect("a valid prefix");
     let world = World::with(SpyModels::script("[[reply]]\nturn = 2\ntext = \"back\"\n"), |options| {

@@ -54,6 +54,7 @@ impl Invariant for Enclosure {
         match &next.body {
             EventBody::TurnStart { turn } => self.check_turn_start(*turn),
             EventBody::UserMessage { turn, .. } => self.check_between_steps("user/message", *turn),
+            EventBody::ToolContext { turn, .. } => self.check_between_steps("tool/context", *turn),
             EventBody::StepStart { turn, step } => self.check_step_start(*turn, *step),
             EventBody::RequestHeader { tools, .. } => {
                 self.check_before_answer("request/header", None)?;
@@ -90,7 +91,8 @@ impl Invariant for Enclosure {
             }
             EventBody::StepEnd { turn, step } => check_step_end(self.open_step("step/end", *turn, *step)?, *step),
             EventBody::TurnEnd { turn, .. } => self.check_between_steps("turn/end", *turn),
-            EventBody::WorkflowRunStart { .. }
+            EventBody::SessionTitle { .. }
+            | EventBody::WorkflowRunStart { .. }
             | EventBody::WorkflowAgentStart { .. }
             | EventBody::WorkflowAgentEnd { .. }
             | EventBody::WorkflowRunEnd { .. } => Ok(()),
@@ -128,6 +130,8 @@ impl Invariant for Enclosure {
                 }
             }
             EventBody::UserMessage { .. }
+            | EventBody::SessionTitle { .. }
+            | EventBody::ToolContext { .. }
             | EventBody::RequestHeader { .. }
             | EventBody::ModelRetry { .. }
             | EventBody::WorkflowRunStart { .. }

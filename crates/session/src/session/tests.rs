@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use weft_types::{AssistantBlock, ContentBlock, Origin, StopReason, TurnEnd, UnixMillis};
 
 use super::*;
-use crate::MemorySink;
+use crate::MemoryLog;
 
 fn header() -> SessionHeader {
     SessionHeader {
@@ -27,7 +27,7 @@ fn clock() -> Arc<dyn Clock> {
 }
 
 fn session() -> Arc<Session> {
-    Session::create(header(), Box::new(MemorySink), clock(), Vec::new())
+    Session::create(header(), Box::new(MemoryLog::default()), clock(), Vec::new())
 }
 
 fn start(turn: u32) -> EventBody {
@@ -91,20 +91,17 @@ struct FaultySink {
     panic: Arc<AtomicBool>,
 }
 
-impl EventSink for FaultySink {
-    fn append(&mut self, _event: &Event) -> Result<(), SinkError> {
+impl EventLog for FaultySink {
+    fn append(&mut self, _event: &Event) -> Result<(), LogError> {
         assert!(!self.panic.load(Ordering::SeqCst), "on purpose");
         if self.fail.load(Ordering::SeqCst) {
-            return Err(SinkError::new("append to the test sink", "no space left"));
+            return Err(LogError::new("append to the test sink", "no space left"));
         }
         Ok(())
     }
 
-    fn flush(&mut self) -> BoxFuture<'static, Result<(), SinkError>> {
-        Box::pin(std::future::ready(Err(SinkError::new(
-            "flush the test sink",
-            "no disk",
-        ))))
+    fn flush(&mut self) -> BoxFuture<'static, Result<(), LogError>> {
+        Box::pin(std::future::ready(Err(LogError::new("flush the test sink", "no disk"))))
     }
 }
 
@@ -123,7 +120,12 @@ fn events_and_deltas_are_published_in_the_order_of_their_calls() {
 #[test]
 fn a_refused_candidate_leaves_every_fold_as_it_was() {
     let switch = Switch::default();
-    let session = Session::create(header(), Box::new(MemorySink), clock(), vec![Box::new(switch.clone())]);
+    let session = Session::create(
+        header(),
+        Box::new(MemoryLog::default()),
+        clock(),
+        vec![Box::new(switch.clone())],
+    );
     switch.refuse.store(true, Ordering::SeqCst);
     let refused = session.append(start(1)).expect_err("the switch is on");
     let text = "failed to append event 0 to session s: the switch is on (rule switch)";
@@ -255,7 +257,7 @@ fn a_panicking_observer_fails_neither_the_append_nor_the_next_observer() {
 fn g87_a_clock_that_jumps_backwards_changes_no_order() {
     let time = AtomicU64::new(1_000);
     let clock: Arc<dyn Clock> = Arc::new(move || UnixMillis(time.fetch_sub(400, Ordering::SeqCst)));
-    let session = Session::create(header(), Box::new(MemorySink), clock, Vec::new());
+    let session = Session::create(header(), Box::new(MemoryLog::default()), clock, Vec::new());
     for body in [start(1), end(1), start(2)] {
         session.append(body).expect("valid whatever the time");
     }
@@ -263,7 +265,14 @@ fn g87_a_clock_that_jumps_backwards_changes_no_order() {
     assert!(events.iter().map(|event| event.time.0).eq([1_000, 600, 200]));
     assert!(events.iter().map(|event| event.seq).eq([0, 1, 2]));
     let events = events.iter().map(|event| Event::clone(event)).collect();
-    Session::load(header(), events, Box::new(MemorySink), self::clock(), Vec::new()).expect("order is that of seq");
+    Session::load(
+        header(),
+        events,
+        Box::new(MemoryLog::default()),
+        self::clock(),
+        Vec::new(),
+    )
+    .expect("order is that of seq");
 }
 
 #[test]
@@ -273,7 +282,7 @@ fn load_names_the_first_event_that_breaks_a_rule_and_goes_on_from_a_good_log() {
         time: UnixMillis(0),
         body,
     };
-    let load = |events| Session::load(header(), events, Box::new(MemorySink), clock(), Vec::new());
+    let load = |events| Session::load(header(), events, Box::new(MemoryLog::default()), clock(), Vec::new());
     let bad = vec![at(0, start(1)), at(1, end(1)), at(2, end(1)), at(3, start(9))];
     let refused = load(bad).expect_err("turn 1 ends twice");
     assert_eq!(refused.seq, 2);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use weft_session::{AppendError, MemorySink, Session};
+use weft_session::{AppendError, MemoryLog, Session};
 use weft_types::{
     AbortCause, AssistantBlock, CallId, ContentBlock, Event, EventBody, HeaderReason, MemberOutcome, Origin, RunStop,
     SessionHeader, StopReason, ToolErrorRecord, ToolSpec, TurnEnd, UnixMillis, Usage,
@@ -25,7 +25,12 @@ pub(crate) fn header() -> SessionHeader {
 }
 
 pub(crate) fn session() -> Arc<Session> {
-    Session::create(header(), Box::new(MemorySink), Arc::new(|| UnixMillis(1)), Vec::new())
+    Session::create(
+        header(),
+        Box::new(MemoryLog::default()),
+        Arc::new(|| UnixMillis(1)),
+        Vec::new(),
+    )
 }
 
 /// Appends all, which must be accepted.

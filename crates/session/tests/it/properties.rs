@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use weft_session::{MemorySink, Session, closing_events, read_lines};
+use weft_session::{MemoryLog, Session, closing_events, read_lines};
 use weft_types::{AssistantBlock, Event, EventBody, TurnEnd, UnixMillis};
 
 use crate::generate::{append_all, events_of, header, log, session};
 
 fn load(events: Vec<Event>) -> Result<Arc<Session>, weft_session::LoadError> {
     let clock = Arc::new(|| UnixMillis(1));
-    Session::load(header(), events, Box::new(MemorySink), clock, Vec::new())
+    Session::load(header(), events, Box::new(MemoryLog::default()), clock, Vec::new())
 }
 
 /// The kinds of damage that no log may survive.

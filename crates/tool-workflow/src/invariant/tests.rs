@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weft_session::{LoadError, MemorySink, Session};
+use weft_session::{LoadError, MemoryLog, Session};
 use weft_types::{MemberOutcome, Origin, RunStop, SessionHeader, UnixMillis};
 
 use super::*;
@@ -66,7 +66,7 @@ fn load(bodies: &[EventBody]) -> Result<Arc<Session>, LoadError> {
     Session::load(
         header(),
         events.collect(),
-        Box::new(MemorySink),
+        Box::new(MemoryLog::default()),
         Arc::new(|| UnixMillis(0)),
         invariants(),
     )

@@ -319,7 +319,7 @@ async fn a_registry_with_small_limits_still_gets_counts() {
         busy_plan,
         WorkflowToolConfig::default(),
         limits,
-        weft_session::MemorySink,
+        weft_session::MemoryLog::default(),
     );
     let result = bench.registry.execute(bench.call()).await;
     assert!(!result.is_error());
@@ -331,7 +331,7 @@ async fn a_registry_with_tiny_limits_shows_nothing_and_the_run_goes_on() {
     let progress = ProgressLimits::default().content_bytes(1).expect("in range");
     let warnings = crate::support::Warnings::catch();
     let limits = ToolLimits::default().progress(progress);
-    let bench = Bench::with(started, WorkflowToolConfig::default(), limits, weft_session::MemorySink);
+    let bench = Bench::with(started, WorkflowToolConfig::default(), limits, weft_session::MemoryLog::default());
     let (run, result) = bench.begin().await;
     run.log("one");
     run.log("two");

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, mpsc};
 
 use serde_json::json;
-use weft_session::{MemorySink, SessionUpdate};
+use weft_session::{MemoryLog, SessionUpdate};
 use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{Extensions, Tool, ToolCallRequest, ToolError, ToolExecution, ToolLimits, ToolRegistry};
 use weft_types::{ContentBlock, Event, EventBody, MemberOutcome, ToolSpec, text_of};
@@ -311,7 +311,7 @@ async fn g86_each_run_is_recorded_in_the_session_of_its_own_caller() {
         run.complete("null", 0);
         Ok(())
     });
-    let child = Caller::new(&bench.registry, session("child", 1, MemorySink));
+    let child = Caller::new(&bench.registry, session("child", 1, MemoryLog::default()));
     bench.registry.execute(bench.call()).await;
     bench.registry.execute(child.call()).await;
     assert_eq!(bench.records(), ["run-1 start demo", "run-1 end Completed"]);

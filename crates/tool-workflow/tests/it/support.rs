@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use weft_agent::{AgentContext, PermissionMode, Subagents};
 use weft_observe::Subscription;
-use weft_session::{EventSink, MemorySink, Session};
+use weft_session::{EventLog, MemoryLog, Session};
 use weft_tool_workflow::{RecordInvariant, WorkflowTool, WorkflowToolConfig};
 use weft_tools::{
     Extensions, ProgressObservation, ProgressView, Registration, ToolCallRequest, ToolLimits, ToolRegistry, ToolResult,
@@ -54,14 +54,14 @@ impl Bench {
     pub(crate) fn new(
         plan: impl Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync + 'static,
     ) -> Self {
-        Self::with(plan, WorkflowToolConfig::default(), ToolLimits::default(), MemorySink)
+        Self::with(plan, WorkflowToolConfig::default(), ToolLimits::default(), MemoryLog::default())
     }
 
     pub(crate) fn with(
         plan: impl Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync + 'static,
         config: WorkflowToolConfig,
         limits: ToolLimits,
-        sink: impl EventSink + 'static,
+        sink: impl EventLog + 'static,
     ) -> Self {
         let engine = TestEngine::new(plan);
         let registry = ToolRegistry::new(limits);
@@ -167,7 +167,7 @@ fn record(body: &EventBody) -> Option<String> {
     })
 }
 
-pub(crate) fn session(id: &str, depth: u32, sink: impl EventSink + 'static) -> Arc<Session> {
+pub(crate) fn session(id: &str, depth: u32, sink: impl EventLog + 'static) -> Arc<Session> {
     let header = SessionHeader {
         version: SessionHeader::VERSION,
         id: id.into(),

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use weft_acp::{AcpOptions, AgentFactory, AgentInfo, NewSession, OpenError};
 use weft_agent::{Agent, AgentOptions, Jitter, PermissionMode};
 use weft_model::{Model, ModelTable, ScriptedModel};
-use weft_session::{MemorySink, Session};
+use weft_session::{MemoryLog, Session};
 use weft_tools::{Approver, ToolLimits, ToolRegistry};
 use weft_types::{Origin, SessionHeader, UnixMillis};
 
@@ -102,7 +102,12 @@ impl AgentFactory for World {
                 run_id: None,
                 run_seq: None,
             };
-            let session = Session::create(header, Box::new(MemorySink), Arc::new(|| UnixMillis(0)), Vec::new());
+            let session = Session::create(
+                header,
+                Box::new(MemoryLog::default()),
+                Arc::new(|| UnixMillis(0)),
+                Vec::new(),
+            );
             let model: Arc<dyn Model> = Arc::new(world.script.clone());
             let models = ModelTable::new(Some("test/model".into())).with("test", model);
             let approver = Arc::downgrade(&new.approver);

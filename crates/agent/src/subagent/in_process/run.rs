@@ -157,9 +157,9 @@ impl Work {
     }
 }
 
-/// The last non-empty text of the assistant.
+/// The last non-empty text of the assistant in its last turn.
 fn last_text(session: &Session) -> Vec<ContentBlock> {
-    let events = session.events();
+    let events = session.last_turn();
     let texts = events.iter().rev().filter_map(|event| match &event.body {
         EventBody::AssistantMessage { content, .. } => Some(content.iter().filter_map(text_of).collect::<Vec<_>>()),
         _ => None,

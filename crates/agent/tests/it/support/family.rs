@@ -7,7 +7,7 @@ use weft_agent::{
     AgentContext, InProcess, PermissionMode, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest,
     SubagentRun,
 };
-use weft_session::{MemorySessions, Session, Sessions, SinkError};
+use weft_session::{LogError, MemorySessions, Session, Sessions};
 use weft_tools::{ToolLimits, ToolRegistry};
 use weft_types::{AgentId, EventBody, SessionHeader, UnixMillis};
 
@@ -20,7 +20,7 @@ pub(crate) struct KeptSessions {
 }
 
 impl Sessions for KeptSessions {
-    fn create(&self, header: SessionHeader) -> Result<Arc<Session>, SinkError> {
+    fn create(&self, header: SessionHeader) -> Result<Arc<Session>, LogError> {
         let session = self.inner.create(header)?;
         self.kept.lock().expect("not poisoned").push(Arc::clone(&session));
         Ok(session)

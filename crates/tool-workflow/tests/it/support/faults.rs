@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
-use weft_session::{EventSink, SinkError};
+use weft_session::{EventLog, LogError};
 use weft_types::Event;
 
 /// What becomes of the next appends.
@@ -47,8 +47,8 @@ impl Faults {
 
 pub(crate) struct FaultySink(pub(crate) Faults);
 
-impl EventSink for FaultySink {
-    fn append(&mut self, _event: &Event) -> Result<(), SinkError> {
+impl EventLog for FaultySink {
+    fn append(&mut self, _event: &Event) -> Result<(), LogError> {
         let mut state = self.0.0.lock().expect("not poisoned");
         match &mut state.left {
             None => return Ok(()),
@@ -62,12 +62,12 @@ impl EventSink for FaultySink {
         drop(state);
         assert!(!panics, "the sink panics on purpose");
         if unprintable {
-            return Err(SinkError::new("append", Unprintable));
+            return Err(LogError::new("append", Unprintable));
         }
-        Err(SinkError::new("append", "no space left"))
+        Err(LogError::new("append", "no space left"))
     }
 
-    fn flush(&mut self) -> BoxFuture<'static, Result<(), SinkError>> {
+    fn flush(&mut self) -> BoxFuture<'static, Result<(), LogError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
