@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use weft_types::{AssistantBlock, ContentBlock, Origin, StopReason, TurnEnd, UnixMillis};
 
 use super::*;
-use crate::MemoryLog;
+use crate::{LoadError, MemoryLog, Restore};
 
 fn header() -> SessionHeader {
     SessionHeader {
@@ -86,23 +86,36 @@ impl Invariant for Switch {
 
 /// Fails every append while its switch is on; panics while the other is.
 #[derive(Clone, Default)]
-struct FaultySink {
+struct FaultyLog {
+    events: MemoryLog,
     fail: Arc<AtomicBool>,
     panic: Arc<AtomicBool>,
 }
 
-impl EventLog for FaultySink {
-    fn append(&mut self, _event: &Event) -> Result<(), LogError> {
+impl EventLog for FaultyLog {
+    fn append(&mut self, event: &Arc<Event>) -> Result<(), LogError> {
         assert!(!self.panic.load(Ordering::SeqCst), "on purpose");
         if self.fail.load(Ordering::SeqCst) {
-            return Err(LogError::new("append to the test sink", "no space left"));
+            return Err(LogError::new("append to the test log", "no space left"));
         }
-        Ok(())
+        self.events.append(event)
     }
 
     fn flush(&mut self) -> BoxFuture<'static, Result<(), LogError>> {
-        Box::pin(std::future::ready(Err(LogError::new("flush the test sink", "no disk"))))
+        Box::pin(std::future::ready(Err(LogError::new("flush the test log", "no disk"))))
     }
+
+    fn reader(&self) -> Arc<dyn EventReader> {
+        self.events.reader()
+    }
+}
+
+/// The session that goes on from `events`.
+fn restore(events: Vec<Event>) -> Result<Arc<Session>, LoadError> {
+    let events: Vec<_> = events.into_iter().map(Arc::new).collect();
+    let mut restore = Restore::new(header(), Vec::new());
+    events.iter().try_for_each(|event| restore.push(event))?;
+    Ok(restore.finish(Box::new(MemoryLog::holding(events)), clock()))
 }
 
 #[test]
@@ -143,16 +156,16 @@ fn a_refused_candidate_leaves_every_fold_as_it_was() {
 }
 
 #[test]
-fn an_event_that_the_sink_refuses_was_never_appended() {
-    let sink = FaultySink::default();
-    let session = Session::create(header(), Box::new(sink.clone()), clock(), Vec::new());
+fn an_event_that_the_log_refuses_was_never_appended() {
+    let log = FaultyLog::default();
+    let session = Session::create(header(), Box::new(log.clone()), clock(), Vec::new());
     let (seen, _subscription) = record(&session);
-    sink.fail.store(true, Ordering::SeqCst);
-    let refused = session.append(start(1)).expect_err("the sink fails");
-    let text = "failed to append event 0 to session s: failed to append to the test sink: no space left";
+    log.fail.store(true, Ordering::SeqCst);
+    let refused = session.append(start(1)).expect_err("the log fails");
+    let text = "failed to append event 0 to session s: failed to append to the test log: no space left";
     assert_eq!(refused.to_string(), text);
     assert!(session.is_empty() && lock(&seen).is_empty());
-    sink.fail.store(false, Ordering::SeqCst);
+    log.fail.store(false, Ordering::SeqCst);
     session
         .append(start(1))
         .expect("turn 1 was not opened by the refused event");
@@ -160,16 +173,16 @@ fn an_event_that_the_sink_refuses_was_never_appended() {
 }
 
 #[test]
-fn after_a_panic_inside_the_sink_appends_are_refused_instead_of_guessing() {
-    let sink = FaultySink::default();
-    let session = Session::create(header(), Box::new(sink.clone()), clock(), Vec::new());
-    sink.panic.store(true, Ordering::SeqCst);
+fn after_a_panic_inside_the_log_appends_are_refused_instead_of_guessing() {
+    let log = FaultyLog::default();
+    let session = Session::create(header(), Box::new(log.clone()), clock(), Vec::new());
+    log.panic.store(true, Ordering::SeqCst);
     let appending = Arc::clone(&session);
     std::thread::spawn(move || appending.append(start(1)))
         .join()
-        .expect_err("the sink panics");
-    sink.panic.store(false, Ordering::SeqCst);
-    let refused = session.append(start(1)).expect_err("nobody knows what the sink holds");
+        .expect_err("the log panics");
+    log.panic.store(false, Ordering::SeqCst);
+    let refused = session.append(start(1)).expect_err("nobody knows what the log holds");
     assert!(matches!(refused, AppendError::Broken { .. }), "{refused}");
     session.delta(delta("dropped, not a deadlock"));
     assert!(session.is_empty());
@@ -185,12 +198,17 @@ fn an_append_from_inside_an_observer_is_refused_and_reading_is_not() {
         session.delta(delta("dropped"));
         let refused = matches!(session.append(end(1)), Err(AppendError::Reentrant { .. }));
         let flush = session.durable().now_or_never().expect("refused at once");
-        *lock(&into) = Some((refused, flush.is_err(), session.len(), session.events().len()));
+        *lock(&into) = Some((
+            refused,
+            flush.is_err(),
+            session.len(),
+            session.events().map(|events| events.len()).ok(),
+        ));
     });
     session.append(start(1)).expect("valid");
     assert_eq!(
         *lock(&outcome),
-        Some((true, true, 1, 1)),
+        Some((true, true, 1, Some(1))),
         "the event is committed before it is published"
     );
     drop(_subscription);
@@ -240,7 +258,8 @@ fn appends_of_many_threads_are_published_in_seq_order() {
     });
     let expected: Vec<String> = (0..401).map(|seq| format!("event {seq}")).collect();
     assert_eq!(*lock(&seen), expected);
-    assert!(session.events().iter().map(|event| event.seq).eq(0..401));
+    let events = session.events().expect("in memory");
+    assert!(events.iter().map(|event| event.seq).eq(0..401));
 }
 
 #[test]
@@ -261,18 +280,10 @@ fn g87_a_clock_that_jumps_backwards_changes_no_order() {
     for body in [start(1), end(1), start(2)] {
         session.append(body).expect("valid whatever the time");
     }
-    let events = session.events();
+    let events = session.events().expect("in memory");
     assert!(events.iter().map(|event| event.time.0).eq([1_000, 600, 200]));
     assert!(events.iter().map(|event| event.seq).eq([0, 1, 2]));
-    let events = events.iter().map(|event| Event::clone(event)).collect();
-    Session::load(
-        header(),
-        events,
-        Box::new(MemoryLog::default()),
-        self::clock(),
-        Vec::new(),
-    )
-    .expect("order is that of seq");
+    restore(events.iter().map(|event| Event::clone(event)).collect()).expect("order is that of seq");
 }
 
 #[test]
@@ -282,30 +293,32 @@ fn load_names_the_first_event_that_breaks_a_rule_and_goes_on_from_a_good_log() {
         time: UnixMillis(0),
         body,
     };
-    let load = |events| Session::load(header(), events, Box::new(MemoryLog::default()), clock(), Vec::new());
     let bad = vec![at(0, start(1)), at(1, end(1)), at(2, end(1)), at(3, start(9))];
-    let refused = load(bad).expect_err("turn 1 ends twice");
+    let refused = restore(bad).expect_err("turn 1 ends twice");
     assert_eq!(refused.seq, 2);
     assert_eq!(
         refused.to_string(),
         "failed to load session s: event 2 is not valid: turn/end of turn 1 while no turn is open (rule inside-turn)"
     );
-    assert_eq!(load(vec![at(0, start(1)), at(2, end(1))]).expect_err("a hole").seq, 2);
-    let session = load(vec![at(0, start(1)), at(1, end(1))]).expect("valid");
+    assert_eq!(
+        restore(vec![at(0, start(1)), at(2, end(1))]).expect_err("a hole").seq,
+        2
+    );
+    let session = restore(vec![at(0, start(1)), at(1, end(1))]).expect("valid");
     session.append(start(1)).expect_err("turn 1 is over");
     assert_eq!(session.append(start(2)).expect("valid").seq, 2);
 }
 
 #[test]
-fn durable_is_immediate_in_memory_and_passes_on_the_sinks_error() {
+fn durable_is_immediate_in_memory_and_passes_on_the_logs_error() {
     session()
         .durable()
         .now_or_never()
         .expect("at once")
         .expect("nothing to lose");
-    let session = Session::create(header(), Box::<FaultySink>::default(), clock(), Vec::new());
+    let session = Session::create(header(), Box::<FaultyLog>::default(), clock(), Vec::new());
     let error = session.durable().now_or_never().expect("at once").expect_err("no disk");
-    assert_eq!(error.to_string(), "failed to flush the test sink: no disk");
+    assert_eq!(error.to_string(), "failed to flush the test log: no disk");
 }
 
 #[test]
@@ -336,5 +349,6 @@ fn export_keeps_line_separators_inside_of_a_line() {
     assert_eq!(text.last(), Some(&b'\n'));
     let (header, events) = crate::read_lines(&*text).expect("what was written");
     assert_eq!(&header, session.header());
-    assert!(events.iter().eq(session.events().iter().map(|event| &**event)));
+    let kept = session.events().expect("in memory");
+    assert!(events.iter().eq(kept.iter().map(|event| &**event)));
 }

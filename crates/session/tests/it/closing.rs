@@ -24,10 +24,10 @@ fn words(bodies: &[EventBody]) -> Vec<String> {
 fn check(log: impl IntoIterator<Item = EventBody>, expected: &[&str]) {
     let session = session();
     append_all(&session, log);
-    let closing = closing_events(&session.events(), TurnEnd::Interrupted);
+    let closing = closing_events(&session.last_turn(), TurnEnd::Interrupted);
     assert_eq!(words(&closing), expected);
     append_all(&session, closing);
-    assert!(closing_events(&session.events(), TurnEnd::Interrupted).is_empty());
+    assert!(closing_events(&session.last_turn(), TurnEnd::Interrupted).is_empty());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use weft_types::AssistantBlock;
 
 use crate::generate::{
     answer, append_all, call, interrupted, refused, request_header, result, retry, session, step_end, step_start,
-    turn_end, turn_start, user,
+    tool_context, turn_end, turn_start, user,
 };
 
 #[test]
@@ -33,7 +33,14 @@ fn one_turn_is_open_at_a_time() {
 fn everything_of_a_turn_stands_inside_of_it() {
     let log = session();
     for _ in 0..2 {
-        for body in [user(1), step_start(1, 1), step_end(1, 1), turn_end(1), retry(1, 1)] {
+        for body in [
+            user(1),
+            tool_context(1),
+            step_start(1, 1),
+            step_end(1, 1),
+            turn_end(1),
+            retry(1, 1),
+        ] {
             refused(&log, body, "inside-turn");
         }
         for body in [answer(1, 1, &[]), call(1, 1, "c"), result(1, 1, "c")] {

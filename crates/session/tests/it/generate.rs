@@ -70,6 +70,13 @@ pub(crate) fn user(turn: u32) -> EventBody {
     }
 }
 
+pub(crate) fn tool_context(turn: u32) -> EventBody {
+    EventBody::ToolContext {
+        turn,
+        content: vec![ContentBlock::text("an image")],
+    }
+}
+
 pub(crate) fn step_start(turn: u32, step: u32) -> EventBody {
     EventBody::StepStart { turn, step }
 }
@@ -191,13 +198,17 @@ fn reason() -> impl Strategy<Value = TurnEnd> {
 
 /// The bodies of a valid log of one to three turns.
 pub(crate) fn log() -> impl Strategy<Value = Vec<EventBody>> {
-    let turns = proptest::collection::vec((proptest::collection::vec(step_plan(), 0..4), reason()), 1..4);
+    let steps = proptest::collection::vec((step_plan(), any::<bool>()), 0..4);
+    let title = proptest::option::of(any::<String>());
+    let turns = proptest::collection::vec((steps, title, reason()), 1..4);
     turns.prop_map(|turns| {
         let mut bodies = Vec::new();
-        for (turn, (steps, reason)) in (1..).zip(turns) {
+        for (turn, (steps, title, reason)) in (1..).zip(turns) {
             bodies.extend([turn_start(turn), user(turn)]);
-            for (step, plan) in (1..).zip(steps) {
+            bodies.extend(title.map(|title| EventBody::SessionTitle { title }));
+            for (step, (plan, context)) in (1..).zip(steps) {
                 write_step(&mut bodies, turn, step, &plan);
+                bodies.extend(context.then(|| tool_context(turn)));
             }
             bodies.push(EventBody::TurnEnd { turn, reason });
         }
@@ -278,5 +289,6 @@ fn run_records(id: &str) -> Vec<EventBody> {
 
 /// Copies of a session's events.
 pub(crate) fn events_of(session: &Session) -> Vec<Event> {
-    session.events().iter().map(|event| Event::clone(event)).collect()
+    let events = session.events().expect("in memory");
+    events.iter().map(|event| Event::clone(event)).collect()
 }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use weft_session::{MemoryLog, Session, closing_events, read_lines};
+use weft_session::{LoadError, MemoryLog, Restore, Session, closing_events, read_lines};
 use weft_types::{AssistantBlock, Event, EventBody, TurnEnd, UnixMillis};
 
 use crate::generate::{append_all, events_of, header, log, session};
 
-fn load(events: Vec<Event>) -> Result<Arc<Session>, weft_session::LoadError> {
-    let clock = Arc::new(|| UnixMillis(1));
-    Session::load(header(), events, Box::new(MemoryLog::default()), clock, Vec::new())
+fn load(events: Vec<Event>) -> Result<Arc<Session>, LoadError> {
+    let events: Vec<_> = events.into_iter().map(Arc::new).collect();
+    let mut restore = Restore::new(header(), Vec::new());
+    events.iter().try_for_each(|event| restore.push(event))?;
+    Ok(restore.finish(Box::new(MemoryLog::holding(events)), Arc::new(|| UnixMillis(1))))
 }
 
 /// The kinds of damage that no log may survive.
@@ -30,7 +32,10 @@ fn is_structural(body: &EventBody) -> bool {
 /// Moves the event's turn or step number.
 fn renumber(body: &mut EventBody, turn_by: u32, step_by: u32) {
     match body {
-        EventBody::TurnStart { turn } | EventBody::UserMessage { turn, .. } | EventBody::TurnEnd { turn, .. } => {
+        EventBody::TurnStart { turn }
+        | EventBody::UserMessage { turn, .. }
+        | EventBody::ToolContext { turn, .. }
+        | EventBody::TurnEnd { turn, .. } => {
             *turn = turn.wrapping_add(turn_by.max(step_by));
         }
         EventBody::StepStart { turn, step }
@@ -100,7 +105,7 @@ proptest! {
         let live = session();
         let first_refused = events.iter().position(|event| live.append(event.body.clone()).is_err());
         prop_assert_eq!(first_refused.map(|seq| seq as u64), Some(refused_at));
-            }
+    }
 
     #[test]
     fn a_hole_in_the_numbers_is_refused_on_load(bodies in log(), at in any::<prop::sample::Index>(), by in 1_u64..9) {
@@ -123,9 +128,35 @@ proptest! {
         events.truncate(at.index(events.len() + 1));
         let next = events.iter().filter(|event| matches!(event.body, EventBody::TurnStart { .. })).count();
         let cut = load(events).expect("a prefix of a valid log");
-        append_all(&cut, closing_events(&cut.events(), TurnEnd::Interrupted));
-        prop_assert!(closing_events(&cut.events(), TurnEnd::Interrupted).is_empty());
+        append_all(&cut, closing_events(&cut.last_turn(), TurnEnd::Interrupted));
+        prop_assert!(closing_events(&cut.last_turn(), TurnEnd::Interrupted).is_empty());
         append_all(&cut, [EventBody::TurnStart { turn: u32::try_from(next).expect("few turns") + 1 }]);
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_cut_of_a_valid_log_is_repaired_in_the_log_and_in_memory_alike(
+        bodies in log(), at in any::<prop::sample::Index>(),
+    ) {
+        let whole = session();
+        append_all(&whole, bodies);
+        let mut events: Vec<_> = events_of(&whole).into_iter().map(Arc::new).collect();
+        events.truncate(at.index(events.len() + 1));
+        let restore = || {
+            let mut restore = Restore::new(header(), Vec::new());
+            events.iter().try_for_each(|event| restore.push(event)).map(|()| restore).expect("a prefix of a valid log")
+        };
+        let mut log = MemoryLog::holding(events.clone());
+        let mut repaired = restore();
+        let closing = repaired.repair(&mut log).expect("memory takes all");
+        prop_assert_eq!(&closing, &restore().close_turn());
+        let last = events.last().map_or(UnixMillis(0), |event| event.time);
+        prop_assert!(closing.iter().all(|event| event.time == last));
+        let session = repaired.finish(Box::new(log), Arc::new(|| UnixMillis(1)));
+        let expected: Vec<_> = events.into_iter().chain(closing).collect();
+        prop_assert_eq!(session.events().expect("in memory"), expected);
+        prop_assert_eq!(session.len(), session.events().expect("in memory").len() as u64);
     }
 }
 

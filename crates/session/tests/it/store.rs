@@ -1,11 +1,11 @@
-//! Sessions in memory, and their export files.
+//! Sessions in memory, and sessions as lines.
 
 use std::sync::Arc;
 
 use weft_session::{Invariant, LinesError, MemorySessions, Sessions, Violation, mint_session_id, read_lines};
 use weft_types::{Event, SessionHeader, SessionId, UnixMillis};
 
-use crate::generate::{append_all, events_of, header, turn_end, turn_start, user};
+use crate::generate::{header, turn_start};
 
 fn with_id(id: &str) -> SessionHeader {
     SessionHeader {
@@ -14,59 +14,8 @@ fn with_id(id: &str) -> SessionHeader {
     }
 }
 
-fn sessions(dir: Option<&std::path::Path>) -> MemorySessions {
-    MemorySessions {
-        export_dir: dir.map(Into::into),
-        ..MemorySessions::new(Arc::new(|| UnixMillis(1)))
-    }
-}
-
-#[test]
-fn every_event_is_in_the_export_file_as_soon_as_it_is_appended() {
-    let dir = tempfile::tempdir().expect("a temporary folder");
-    let session = sessions(Some(dir.path())).create(with_id("one")).expect("created");
-    let read = || {
-        let file = std::fs::read(dir.path().join("one.jsonl")).expect("it exists");
-        read_lines(&*file).expect("whole lines")
-    };
-    assert_eq!(read(), (with_id("one"), Vec::new()));
-    for body in [turn_start(1), user(1), turn_end(1)] {
-        append_all(&session, [body]);
-        assert_eq!(read().1, events_of(&session));
-    }
-    let mut exported = Vec::new();
-    session.export(&mut exported).expect("a vector takes all");
-    assert_eq!(
-        exported,
-        std::fs::read(dir.path().join("one.jsonl")).expect("it exists")
-    );
-}
-
-#[test]
-fn an_export_never_overwrites_and_never_leaves_its_folder() {
-    let dir = tempfile::tempdir().expect("a temporary folder");
-    let inner = dir.path().join("inner");
-    std::fs::create_dir(&inner).expect("created");
-    let sessions = sessions(Some(&inner));
-    sessions.create(with_id("one")).expect("created");
-    let again = sessions.create(with_id("one")).expect_err("it exists");
-    assert!(
-        again.to_string().starts_with("failed to create session log "),
-        "{again}"
-    );
-    for id in ["../out", "a/b", "", ".hidden", "a\0b", &"x".repeat(201)] {
-        sessions.create(with_id(id)).expect_err("no plain file name");
-    }
-    assert_eq!(std::fs::read_dir(dir.path()).expect("readable").count(), 1);
-    assert_eq!(std::fs::read_dir(inner).expect("readable").count(), 1);
-}
-
-#[test]
-fn a_missing_export_folder_is_named() {
-    let dir = tempfile::tempdir().expect("a temporary folder");
-    let missing = dir.path().join("missing");
-    let error = sessions(Some(&missing)).create(with_id("one")).expect_err("no folder");
-    assert!(error.to_string().contains("missing/one.jsonl"), "{error}");
+fn sessions() -> MemorySessions {
+    MemorySessions::new(Arc::new(|| UnixMillis(1)))
 }
 
 #[test]
@@ -80,7 +29,7 @@ fn the_factory_makes_invariants_for_each_session() {
     }
     let sessions = MemorySessions {
         invariants: Arc::new(|| vec![Box::new(Never)]),
-        ..sessions(None)
+        ..sessions()
     };
     for id in ["one", "two"] {
         let session = sessions.create(with_id(id)).expect("created");
@@ -89,15 +38,9 @@ fn the_factory_makes_invariants_for_each_session() {
 }
 
 #[test]
-fn minted_ids_differ_and_name_export_files() {
+fn minted_ids_differ() {
     let ids: std::collections::HashSet<SessionId> = (0..1_000).map(|_| mint_session_id()).collect();
     assert_eq!(ids.len(), 1_000);
-    let dir = tempfile::tempdir().expect("a temporary folder");
-    for id in ids.into_iter().take(3) {
-        sessions(Some(dir.path()))
-            .create(SessionHeader { id, ..header() })
-            .expect("a plain file name");
-    }
 }
 
 #[test]
@@ -126,7 +69,7 @@ fn reading_names_the_first_bad_line() {
         &format!("{good}\n{torn}"),
         "failed to read line 2 of a session log as an event: EOF",
     );
-    let newer = SessionHeader { version: 2, ..header() };
+    let newer = SessionHeader { version: 3, ..header() };
     let newer = serde_json::to_string(&newer).expect("a header");
-    check(&newer, "failed to read a session log: its version is 2, expected 1");
+    check(&newer, "failed to read a session log: its version is 3, expected 2");
 }
