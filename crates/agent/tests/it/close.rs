@@ -76,7 +76,7 @@ async fn an_agent_dropped_mid_turn_leaves_no_task_and_a_closed_log() {
     drop((agent, turn));
     no_tasks_left().await;
     assert!(watch.take().contains(&"turn/end aborted closed".to_owned()));
-    assert!(weft_session::closing_events(&session.events(), weft_types::TurnEnd::Interrupted).is_empty());
+    assert!(weft_session::closing_events(&session.last_turn(), weft_types::TurnEnd::Interrupted).is_empty());
     assert_eq!(tools.results().len(), 0);
 }
 

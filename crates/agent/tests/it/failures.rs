@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use weft_agent::Limits;
 use weft_model::{ModelError, ModelErrorKind, ModelEvent, Models, ResolvedModel};
-use weft_session::{EventLog, LogError, Session, closing_events};
+use weft_session::{EventLog, EventReader, LogError, MemoryLog, Session, closing_events};
 use weft_types::{Event, StopReason, TurnEnd, UnixMillis};
 
 use crate::support::{SpyModels, TestTool, World, end, events, header};
@@ -164,9 +164,10 @@ async fn a_stream_without_an_end_is_a_failure_and_is_asked_for_again_if_nothing_
     assert_eq!(world.models.requests().len(), 6);
 }
 
-/// A sink that refuses appends, or to be durable, while told to.
+/// A log that refuses appends, or to be durable, while told to.
 #[derive(Clone, Default)]
-struct FaultySink {
+struct FaultyLog {
+    taken: MemoryLog,
     /// How many appends it still takes.
     takes: Arc<Mutex<Option<usize>>>,
     /// How many times it still is durable.
@@ -176,7 +177,7 @@ struct FaultySink {
 fn count_down(left: &Mutex<Option<usize>>) -> Result<(), LogError> {
     match &mut *left.lock().expect("not poisoned") {
         None => Ok(()),
-        Some(0) => Err(LogError::new("append to the test sink", "no space left")),
+        Some(0) => Err(LogError::new("append to the test log", "no space left")),
         Some(left) => {
             *left -= 1;
             Ok(())
@@ -184,13 +185,18 @@ fn count_down(left: &Mutex<Option<usize>>) -> Result<(), LogError> {
     }
 }
 
-impl EventLog for FaultySink {
-    fn append(&mut self, _event: &Event) -> Result<(), LogError> {
-        count_down(&self.takes)
+impl EventLog for FaultyLog {
+    fn append(&mut self, event: &Arc<Event>) -> Result<(), LogError> {
+        count_down(&self.takes)?;
+        self.taken.append(event)
     }
 
     fn flush(&mut self) -> BoxFuture<'static, Result<(), LogError>> {
         Box::pin(std::future::ready(count_down(&self.durable)))
+    }
+
+    fn reader(&self) -> Arc<dyn EventReader> {
+        self.taken.reader()
     }
 }
 
@@ -209,15 +215,15 @@ const ONE_CALL: &str = r#"
     text = "fine"
 "#;
 
-fn on_sink(sink: &FaultySink) -> World {
+fn on_log(log: &FaultyLog) -> World {
     let clock = Arc::new(|| UnixMillis(0));
-    let session = Session::create(header("main"), Box::new(sink.clone()), clock, Vec::new());
+    let session = Session::create(header("main"), Box::new(log.clone()), clock, Vec::new());
     World::with(SpyModels::script(ONE_CALL), |options| options.session = session).tool(TestTool::echo())
 }
 
 #[tokio::test]
 async fn whichever_append_fails_the_turn_ends_in_error_and_the_agent_recovers_with_the_log() {
-    let whole = on_sink(&FaultySink::default());
+    let whole = on_log(&FaultyLog::default());
     assert_eq!(end(&whole.prompt("go").await), "completed");
     let events = whole
         .watch
@@ -227,20 +233,20 @@ async fn whichever_append_fails_the_turn_ends_in_error_and_the_agent_recovers_wi
         .count();
     assert_eq!(events, 12);
     for takes in 0..events {
-        let sink = FaultySink::default();
-        let world = on_sink(&sink);
-        *sink.takes.lock().expect("not poisoned") = Some(takes);
+        let log = FaultyLog::default();
+        let world = on_log(&log);
+        *log.takes.lock().expect("not poisoned") = Some(takes);
         let TurnEnd::Error { message } = world.prompt("go").await else {
             panic!("append {takes} failed, the turn must too");
         };
         assert!(message.contains("no space left"), "{takes}: {message}");
         assert_eq!(world.agent.session().len() as usize, takes);
         world.prompt("still full").await;
-        *sink.takes.lock().expect("not poisoned") = None;
+        *log.takes.lock().expect("not poisoned") = None;
         let end = end(&world.prompt("again").await);
         assert_eq!(end, "completed", "{takes}: {:?}", world.watch.words());
         world.models.last_messages();
-        let events = world.agent.session().events();
+        let events = world.agent.session().last_turn();
         assert!(closing_events(&events, TurnEnd::Interrupted).is_empty());
     }
 }
@@ -250,13 +256,13 @@ async fn no_request_and_no_tool_body_starts_before_the_log_is_durable() {
     for durable in 0..3 {
         let ran = Arc::new(AtomicBool::new(false));
         let runs = Arc::clone(&ran);
-        let sink = FaultySink::default();
-        let world = on_sink(&sink);
+        let log = FaultyLog::default();
+        let world = on_log(&log);
         let _echo = world.agent.tools().register(Arc::new(TestTool::new("echo", move |_| {
             runs.store(true, Ordering::SeqCst);
             async { Ok(json!(null)) }
         })));
-        *sink.durable.lock().expect("not poisoned") = Some(durable);
+        *log.durable.lock().expect("not poisoned") = Some(durable);
         let ended = world.prompt("go").await;
         assert!(
             matches!(&ended, TurnEnd::Error { message } if message.contains("no space left")),

@@ -97,7 +97,7 @@ async fn log03_every_prefix_of_a_log_gives_a_well_formed_history() {
     let world = World::new(script).tool(TestTool::echo().safe());
     assert!(matches!(world.prompt("one").await, TurnEnd::Error { .. }));
     assert_eq!(world.prompt("two").await, TurnEnd::Completed);
-    let events = world.agent.session().events();
+    let events = world.agent.session().events().expect("readable");
     for end in 0..=events.len() {
         let messages = history::messages(events[..end].iter().map(|event| &**event));
         assert!(well_formed(&messages), "{end}: {messages:?}");

@@ -42,7 +42,7 @@ async fn can01_a_cancel_at_any_moment_ends_the_turn_and_leaves_a_good_log() {
         assert_eq!(end(&turn.ended().await), "aborted user");
         cancel.await.expect("no panic");
     }
-    let events = world.agent.session().events();
+    let events = world.agent.session().events().expect("readable");
     assert!(closing_events(&events, TurnEnd::Interrupted).is_empty());
     assert!(well_formed(&weft_agent::history::messages(
         events.iter().map(|event| &**event)

@@ -127,7 +127,7 @@ async fn wfs19_an_answer_that_never_fits_ends_after_a_bounded_number_of_requests
     assert!(message.contains(r#"schema: {"type":"object""#), "{message}");
     assert_eq!(family.models.requests().len(), 5);
     assert_eq!(result.structured, None);
-    let events = family.child().events();
+    let events = family.child().events().expect("readable");
     assert!(
         matches!(events.last().expect("events").body, EventBody::TurnEnd { .. }),
         "the log is closed"
@@ -200,7 +200,7 @@ async fn a_second_answer_in_the_same_step_is_refused() {
     );
     let family = Family::new(&script);
     assert_eq!(run(&family).await.structured, Some(json!({"count": 3})));
-    let events = family.child().events();
+    let events = family.child().events().expect("readable");
     let second = events.iter().find_map(|event| match &event.body {
         EventBody::ToolResult { call_id, error, .. } if call_id.as_str() == "s2" => error.clone(),
         _ => None,

@@ -157,7 +157,7 @@ async fn g82_a_child_asks_nobody_and_only_full_trust_is_inherited() {
             .result()
             .await;
         assert_eq!(result.stop, SubagentStop::Completed);
-        let events = family.child().events();
+        let events = family.child().events().expect("readable");
         let error = events.iter().find_map(|event| match &event.body {
             EventBody::ToolResult { error, .. } => Some(error.clone()),
             _ => None,
@@ -223,6 +223,7 @@ async fn held(family: &Family) {
     let has_call = || {
         child
             .events()
+            .expect("readable")
             .iter()
             .any(|event| matches!(event.body, EventBody::ToolCall { .. }))
     };

@@ -8,9 +8,9 @@ mod watch;
 use std::sync::Arc;
 
 use weft_agent::{Agent, AgentOptions, Jitter};
-use weft_session::{MemoryLog, Session};
+use weft_session::{MemoryLog, Restore, Session};
 use weft_tools::{ToolLimits, ToolRegistry};
-use weft_types::{ContentBlock, Origin, SessionHeader, TurnEnd, UnixMillis};
+use weft_types::{ContentBlock, Event, Origin, SessionHeader, TurnEnd, UnixMillis};
 
 pub(crate) use family::{Family, last_end, refused};
 pub(crate) use model::{SpyModels, events, well_formed};
@@ -94,6 +94,19 @@ pub(crate) fn session() -> Arc<Session> {
         Box::new(MemoryLog::default()),
         Arc::new(|| UnixMillis(0)),
         Vec::new(),
+    )
+}
+
+/// The session that goes on from these events, not yet repaired.
+#[track_caller]
+pub(crate) fn restored(events: &[Arc<Event>]) -> Arc<Session> {
+    let mut restore = Restore::new(header("main"), Vec::new());
+    for event in events {
+        restore.push(event).expect("a valid prefix");
+    }
+    restore.finish(
+        Box::new(MemoryLog::holding(events.to_vec())),
+        Arc::new(|| UnixMillis(0)),
     )
 }
 

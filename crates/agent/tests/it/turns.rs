@@ -7,7 +7,7 @@ use weft_agent::{AgentContext, Limits, PermissionMode};
 use weft_tools::{ProgressView, WorkingDirectory};
 use weft_types::{ContentBlock, Message, StopReason, TurnEnd, text_of};
 
-use crate::support::{SpyModels, TestTool, World, end, events, say, session};
+use crate::support::{SpyModels, TestTool, World, end, events, restored, say};
 
 #[tokio::test]
 async fn an_answer_without_calls_is_one_step() {
@@ -112,7 +112,7 @@ async fn a_tool_may_conclude_the_turn_and_give_context_that_is_logged() {
     let words = world.watch.take();
     assert_eq!(
         words[words.len() - 3..],
-        ["step/end 1", "user by the way", "turn/end completed"]
+        ["step/end 1", "context by the way", "turn/end completed"]
     );
     assert_eq!(world.models.requests().len(), 1);
     world.prompt("more").await;
@@ -253,13 +253,8 @@ async fn sse17_a_second_empty_answer_ends_the_turn_with_a_note() {
 async fn an_agent_on_a_loaded_log_goes_on_from_it_and_closes_what_was_open() {
     let world = World::new(ONE_CALL).tool(TestTool::echo());
     world.prompt("go").await;
-    let old = world.agent.session().events();
     // The process died between the call and its result.
-    let events = old[..6].iter().map(|event| weft_types::Event::clone(event)).collect();
-    let clock = Arc::new(|| weft_types::UnixMillis(0));
-    let sink = Box::new(weft_session::MemoryLog::default());
-    let header = session().header().clone();
-    let loaded = weft_session::Session::load(header, events, sink, clock, Vec::new()).expect("a valid prefix");
+    let loaded = restored(&world.agent.session().page(0, 6).expect("readable"));
     let world = World::with(SpyModels::script("[[reply]]\nturn = 2\ntext = \"back\"\n"), |options| {
         options.session = loaded;
     });

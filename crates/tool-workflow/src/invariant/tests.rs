@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weft_session::{LoadError, MemoryLog, Session};
+use weft_session::{LoadError, MemoryLog, Restore, Session};
 use weft_types::{MemberOutcome, Origin, RunStop, SessionHeader, UnixMillis};
 
 use super::*;
@@ -58,18 +58,18 @@ fn invariants() -> Vec<Box<dyn Invariant>> {
 }
 
 fn load(bodies: &[EventBody]) -> Result<Arc<Session>, LoadError> {
-    let events = bodies.iter().zip(0..).map(|(body, seq)| Event {
-        seq,
-        time: UnixMillis(0),
-        body: body.clone(),
-    });
-    Session::load(
-        header(),
-        events.collect(),
-        Box::new(MemoryLog::default()),
-        Arc::new(|| UnixMillis(0)),
-        invariants(),
-    )
+    let mut restore = Restore::new(header(), invariants());
+    let mut events = Vec::new();
+    for (body, seq) in bodies.iter().zip(0..) {
+        let event = Arc::new(Event {
+            seq,
+            time: UnixMillis(0),
+            body: body.clone(),
+        });
+        restore.push(&event)?;
+        events.push(event);
+    }
+    Ok(restore.finish(Box::new(MemoryLog::holding(events)), Arc::new(|| UnixMillis(0))))
 }
 
 /// A log with two runs: `done`, which has ended, and `open` with member 1 ended and member 2 running.

@@ -2,7 +2,7 @@ use std::sync::Mutex;
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use weft_session::MemoryLog::default();
+use weft_session::MemoryLog;
 use weft_tools::{Tool, ToolCallRequest, ToolError, ToolLimits, ToolRegistry};
 use weft_types::{ContentBlock, Origin, SessionHeader, ToolSpec, UnixMillis};
 use weft_workflow::{ObservationKind, WorkflowMeta, WorkflowObservation};
@@ -75,7 +75,12 @@ fn session() -> Arc<Session> {
         run_id: None,
         run_seq: None,
     };
-    Session::create(header, Box::new(MemoryLog::default()), Arc::new(|| UnixMillis(0)), Vec::new())
+    Session::create(
+        header,
+        Box::new(MemoryLog::default()),
+        Arc::new(|| UnixMillis(0)),
+        Vec::new(),
+    )
 }
 
 fn member(run: &Arc<RunInfo>) -> WorkflowObservation {

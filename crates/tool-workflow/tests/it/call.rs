@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weft_session::MemoryLog::default();
+use weft_session::MemoryLog;
 use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{CallView, ErrorCode, ToolCallRequest, ToolKind};
 use weft_workflow::{StartRequest, TestRun};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use weft_session::MemoryLog::default();
+use weft_session::MemoryLog;
 use weft_types::MemberOutcome;
 use weft_workflow::TestRun;
 

@@ -9,7 +9,7 @@ use weft_tools::{Extensions, Tool, ToolCallRequest, ToolError, ToolExecution, To
 use weft_types::{ContentBlock, Event, EventBody, MemberOutcome, ToolSpec, text_of};
 use weft_workflow::{ObservationKind, RunResult, StartRequest, TestDisposal, TestRun};
 
-use crate::support::{Bench, Caller, Faults, FaultySink, Warnings, done, said, session, started};
+use crate::support::{Bench, Caller, Faults, FaultyLog, Warnings, done, said, session, started};
 
 const WHOLE: [&str; 4] = [
     "run-1 start demo",
@@ -34,7 +34,7 @@ fn faulty(faults: Faults) -> Bench {
         started,
         WorkflowToolConfig::default(),
         ToolLimits::default(),
-        FaultySink(faults),
+        FaultyLog::new(faults),
     )
 }
 
@@ -61,7 +61,7 @@ async fn g38_g39_fields_are_exact_and_an_absent_phase_has_no_key() {
     run.emit(member(3, Some("A ")));
     run.settle(RunResult::failed("e", 3));
     result.await.expect("no panic");
-    let events = bench.context.session.events();
+    let events = bench.context.session.events().expect("readable");
     let data: Vec<_> = events
         .iter()
         .map(|event| serde_json::to_value(&**event).expect("JSON")["data"].clone())

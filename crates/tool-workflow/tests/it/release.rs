@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_session::MemoryLog::default();
+use weft_session::MemoryLog;
 use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{ErrorCode, ToolLimits};
 use weft_types::MemberOutcome;

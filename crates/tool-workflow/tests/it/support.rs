@@ -18,7 +18,7 @@ use weft_tools::{
 use weft_types::{AgentId, EventBody, Origin, SessionHeader, UnixMillis, text_of};
 use weft_workflow::{StartError, StartRequest, TestEngine, TestRun, WorkflowEngine};
 
-pub(crate) use faults::{Faults, FaultySink};
+pub(crate) use faults::{Faults, FaultyLog};
 pub(crate) use warnings::Warnings;
 
 /// One calling agent, its session and what its calls report.
@@ -54,20 +54,25 @@ impl Bench {
     pub(crate) fn new(
         plan: impl Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync + 'static,
     ) -> Self {
-        Self::with(plan, WorkflowToolConfig::default(), ToolLimits::default(), MemoryLog::default())
+        Self::with(
+            plan,
+            WorkflowToolConfig::default(),
+            ToolLimits::default(),
+            MemoryLog::default(),
+        )
     }
 
     pub(crate) fn with(
         plan: impl Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync + 'static,
         config: WorkflowToolConfig,
         limits: ToolLimits,
-        sink: impl EventLog + 'static,
+        log: impl EventLog + 'static,
     ) -> Self {
         let engine = TestEngine::new(plan);
         let registry = ToolRegistry::new(limits);
         let tool = WorkflowTool::new(Arc::clone(&engine) as Arc<dyn WorkflowEngine>, config);
         let registration = registry.register(Arc::new(tool)).expect("a good tool");
-        let caller = Caller::new(&registry, session("main", 0, sink));
+        let caller = Caller::new(&registry, session("main", 0, log));
         Self {
             engine,
             registry,
@@ -146,7 +151,7 @@ impl Caller {
 
     /// The records in the session, one short line each.
     pub(crate) fn records(&self) -> Vec<String> {
-        let events = self.context.session.events();
+        let events = self.context.session.events().expect("readable");
         events.iter().filter_map(|event| record(&event.body)).collect()
     }
 }
@@ -167,7 +172,7 @@ fn record(body: &EventBody) -> Option<String> {
     })
 }
 
-pub(crate) fn session(id: &str, depth: u32, sink: impl EventLog + 'static) -> Arc<Session> {
+pub(crate) fn session(id: &str, depth: u32, log: impl EventLog + 'static) -> Arc<Session> {
     let header = SessionHeader {
         version: SessionHeader::VERSION,
         id: id.into(),
@@ -182,7 +187,7 @@ pub(crate) fn session(id: &str, depth: u32, sink: impl EventLog + 'static) -> Ar
     };
     Session::create(
         header,
-        Box::new(sink),
+        Box::new(log),
         Arc::new(|| UnixMillis(0)),
         vec![Box::new(RecordInvariant::new())],
     )

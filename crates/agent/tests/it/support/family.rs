@@ -115,7 +115,7 @@ pub(crate) fn refused(started: Result<Box<dyn SubagentRun>, SubagentError>) -> (
 /// How the last turn of a session ended; it must be closed.
 #[track_caller]
 pub(crate) fn last_end(session: &Session) -> String {
-    match &session.events().last().expect("events").body {
+    match &session.last_turn().last().expect("events").body {
         EventBody::TurnEnd { reason, .. } => end(reason),
         other => panic!("{other:?} stands last"),
     }

@@ -1,10 +1,10 @@
-//! A sink that fails when it is told to.
+//! A log that fails when it is told to.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
-use weft_session::{EventLog, LogError};
+use weft_session::{EventLog, EventReader, LogError, MemoryLog};
 use weft_types::Event;
 
 /// What becomes of the next appends.
@@ -45,22 +45,35 @@ impl Faults {
     }
 }
 
-pub(crate) struct FaultySink(pub(crate) Faults);
+/// A log that keeps what it takes in memory.
+pub(crate) struct FaultyLog {
+    faults: Faults,
+    taken: MemoryLog,
+}
 
-impl EventLog for FaultySink {
-    fn append(&mut self, _event: &Event) -> Result<(), LogError> {
-        let mut state = self.0.0.lock().expect("not poisoned");
+impl FaultyLog {
+    pub(crate) fn new(faults: Faults) -> Self {
+        Self {
+            faults,
+            taken: MemoryLog::default(),
+        }
+    }
+}
+
+impl EventLog for FaultyLog {
+    fn append(&mut self, event: &Arc<Event>) -> Result<(), LogError> {
+        let mut state = self.faults.0.lock().expect("not poisoned");
         match &mut state.left {
-            None => return Ok(()),
+            None => return self.taken.append(event),
             Some(0) => {}
             Some(left) => {
                 *left -= 1;
-                return Ok(());
+                return self.taken.append(event);
             }
         }
         let (unprintable, panics) = (state.unprintable, state.panics);
         drop(state);
-        assert!(!panics, "the sink panics on purpose");
+        assert!(!panics, "the log panics on purpose");
         if unprintable {
             return Err(LogError::new("append", Unprintable));
         }
@@ -69,6 +82,10 @@ impl EventLog for FaultySink {
 
     fn flush(&mut self) -> BoxFuture<'static, Result<(), LogError>> {
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn reader(&self) -> Arc<dyn EventReader> {
+        self.taken.reader()
     }
 }
 
