@@ -1,0 +1,296 @@
+//! The table of settings: the one source of their names, defaults, ranges and documentation.
+
+use std::time::Duration;
+
+use super::{Kind, Setting};
+
+const fn count(key: &'static str, default: u64, min: u64, max: u64, doc: &'static str) -> Setting {
+    Setting {
+        key,
+        kind: Kind::Count { default, min, max },
+        project: true,
+        doc,
+    }
+}
+
+const fn millis(key: &'static str, default: u64, min: u64, max: u64, doc: &'static str) -> Setting {
+    let kind = Kind::Span {
+        default: Duration::from_millis(default),
+        min: Duration::from_millis(min),
+        max: Duration::from_millis(max),
+    };
+    Setting {
+        key,
+        kind,
+        project: true,
+        doc,
+    }
+}
+
+/// A setting of the whole process, which no single project may set.
+const fn of_process(setting: Setting) -> Setting {
+    Setting {
+        project: false,
+        ..setting
+    }
+}
+
+const SECOND: u64 = 1_000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+pub(crate) static MODEL: Setting = Setting {
+    key: "model",
+    kind: Kind::Text,
+    project: true,
+    doc: "The model to use, `provider/model`, where the provider is one of `[providers.…]`.",
+};
+pub(crate) static MODE: Setting = Setting {
+    key: "mode",
+    kind: Kind::Word {
+        default: "ask",
+        words: &["ask", "full"],
+    },
+    project: false,
+    doc: "What a tool may do without a question: `ask` asks before shell commands, `full` never asks.",
+};
+pub(crate) static MAX_STEPS: Setting = count(
+    "agent.max_steps",
+    200,
+    1,
+    10_000,
+    "Model requests of one turn; a turn that needs more ends there.",
+);
+pub(crate) static MAX_ATTEMPTS: Setting = count(
+    "agent.max_attempts",
+    5,
+    1,
+    20,
+    "How often one model request is sent when the provider is overloaded, limits the rate or cannot be reached.",
+);
+pub(crate) static MAX_RETRY_WAIT: Setting = millis(
+    "agent.max_retry_wait",
+    2 * MINUTE,
+    0,
+    HOUR,
+    "The longest wait before a request is sent again; a provider that asks for more ends the turn.",
+);
+pub(crate) static MAX_DEPTH: Setting = count(
+    "agent.max_depth",
+    2,
+    1,
+    8,
+    "How deep agents may start agents, a workflow's members included; 1 lets only the session's own agent start any.",
+);
+pub(crate) static TOOL_CANCEL_GRACE: Setting = millis(
+    "tools.cancel_grace",
+    10 * SECOND,
+    100,
+    10 * MINUTE,
+    "How long a cancelled tool may take to stop before its call is failed without it.",
+);
+pub(crate) static MAX_PARALLEL_CALLS: Setting = count(
+    "tools.max_parallel_calls",
+    10,
+    1,
+    100,
+    "Tool calls of one step that may run at the same time.",
+);
+pub(crate) static PROGRESS_TITLE: Setting = count(
+    "tools.progress_title_bytes",
+    4 * KIB,
+    64,
+    64 * KIB,
+    "The longest title of one progress report.",
+);
+pub(crate) static PROGRESS_CONTENT: Setting = count(
+    "tools.progress_content_bytes",
+    64 * KIB,
+    KIB,
+    MIB,
+    "The most text of one progress report.",
+);
+pub(crate) static BASH_TIMEOUT: Setting = millis(
+    "bash.timeout",
+    2 * MINUTE,
+    SECOND,
+    HOUR,
+    "How long a command may run when the model sets no limit; at most `bash.max_timeout`.",
+);
+pub(crate) static BASH_MAX_TIMEOUT: Setting = millis(
+    "bash.max_timeout",
+    10 * MINUTE,
+    SECOND,
+    24 * HOUR,
+    "The longest limit the model may set for a command.",
+);
+pub(crate) static BASH_OUTPUT: Setting = count(
+    "bash.output_chars",
+    30_000,
+    1_000,
+    1_000_000,
+    "The most characters of a command's output that the model is given; the middle is left out.",
+);
+pub(crate) static BASH_TAIL: Setting = count(
+    "bash.tail_bytes",
+    8 * KIB,
+    256,
+    32 * KIB,
+    "How much of a running command's output its card shows.",
+);
+pub(crate) static WORKFLOW_CONCURRENT: Setting = count(
+    "workflow.max_concurrent_agents",
+    16,
+    1,
+    256,
+    "Members of one run that work at the same time; more calls wait their turn.",
+);
+pub(crate) static WORKFLOW_TOTAL: Setting = count(
+    "workflow.max_total_agents",
+    1_000,
+    1,
+    100_000,
+    "Members that one run may start in all.",
+);
+pub(crate) static WORKFLOW_ITEMS: Setting = count(
+    "workflow.max_items_per_call",
+    4_096,
+    1,
+    65_535,
+    "Items of one `parallel` or `pipeline` call.",
+);
+pub(crate) static WORKFLOW_SLICE: Setting = millis(
+    "workflow.max_slice",
+    5 * SECOND,
+    100,
+    5 * MINUTE,
+    "How much processor time a script may use without waiting for anything.",
+);
+pub(crate) static WORKFLOW_WALL: Setting = millis(
+    "workflow.max_run_time",
+    6 * HOUR,
+    SECOND,
+    7 * 24 * HOUR,
+    "How long one run may take in all.",
+);
+pub(crate) static WORKFLOW_AGENT_TIME: Setting = millis(
+    "workflow.max_agent_time",
+    30 * MINUTE,
+    SECOND,
+    7 * 24 * HOUR,
+    "How long one member may take; then it counts as failed and the run goes on.",
+);
+pub(crate) static WORKFLOW_NARRATION: Setting = count(
+    "workflow.max_narration_per_second",
+    100,
+    1,
+    1_000_000,
+    "Phases and log lines of one run that are passed on in a second; of faster ones only the newest are.",
+);
+pub(crate) static WORKFLOW_GRACE: Setting = millis(
+    "workflow.dispose_grace",
+    5 * SECOND,
+    0,
+    MINUTE,
+    "How long a cancelled or finished run may take to become quiet before its worker is killed.",
+);
+pub(crate) static WORKFLOW_HEAP: Setting = count(
+    "workflow.max_heap_bytes",
+    128 * MIB,
+    4 * MIB,
+    4_096 * MIB,
+    "The memory a script's values may take.",
+);
+pub(crate) static WORKFLOW_SCRIPT: Setting = count(
+    "workflow.max_script_bytes",
+    256 * KIB,
+    KIB,
+    4 * MIB,
+    "The longest script.",
+);
+pub(crate) static WORKFLOW_RESULT: Setting = count(
+    "workflow.result_chars",
+    50_000,
+    1,
+    1_000_000,
+    "The most characters of a run's return value that the model is given.",
+);
+pub(crate) static LINE_LIMIT: Setting = of_process(count(
+    "acp.line_limit_bytes",
+    32 * MIB,
+    64 * KIB,
+    1_024 * MIB,
+    "The longest line taken from the client; a longer one is answered with an error.",
+));
+pub(crate) static OUTBOX: Setting = of_process(count(
+    "acp.outbox_bytes",
+    MIB,
+    16 * KIB,
+    256 * MIB,
+    "How much may wait for a slow client before progress updates are replaced by newer ones.",
+));
+pub(crate) static MAX_SESSIONS: Setting = of_process(count(
+    "acp.max_sessions",
+    1_000,
+    1,
+    100_000,
+    "Sessions that may be open at the same time.",
+));
+pub(crate) static CLOSE_GRACE: Setting = of_process(millis(
+    "acp.close_grace",
+    4 * SECOND,
+    100,
+    MINUTE,
+    "How long the end of the connection may take; what is not quiet then is given up.",
+));
+pub(crate) static STALL_TIMEOUT: Setting = of_process(millis(
+    "acp.stall_timeout",
+    MINUTE,
+    100,
+    HOUR,
+    "How long a request waits for a client that does not read what it was sent; then the client counts as gone.",
+));
+pub(crate) static MIN_INTERVAL: Setting = of_process(millis(
+    "acp.progress.min_interval",
+    50,
+    0,
+    5 * SECOND,
+    "The least time between two progress updates of one tool call; `0ms` sends every report.",
+));
+
+/// Every setting, in the order of the documentation.
+pub(crate) static SETTINGS: &[&Setting] = &[
+    &MODEL,
+    &MODE,
+    &MAX_STEPS,
+    &MAX_ATTEMPTS,
+    &MAX_RETRY_WAIT,
+    &MAX_DEPTH,
+    &TOOL_CANCEL_GRACE,
+    &MAX_PARALLEL_CALLS,
+    &PROGRESS_TITLE,
+    &PROGRESS_CONTENT,
+    &BASH_TIMEOUT,
+    &BASH_MAX_TIMEOUT,
+    &BASH_OUTPUT,
+    &BASH_TAIL,
+    &WORKFLOW_CONCURRENT,
+    &WORKFLOW_TOTAL,
+    &WORKFLOW_ITEMS,
+    &WORKFLOW_SLICE,
+    &WORKFLOW_WALL,
+    &WORKFLOW_AGENT_TIME,
+    &WORKFLOW_NARRATION,
+    &WORKFLOW_GRACE,
+    &WORKFLOW_HEAP,
+    &WORKFLOW_SCRIPT,
+    &WORKFLOW_RESULT,
+    &LINE_LIMIT,
+    &OUTBOX,
+    &MAX_SESSIONS,
+    &CLOSE_GRACE,
+    &STALL_TIMEOUT,
+    &MIN_INTERVAL,
+];
