@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use weft_replay::{Compare, run_scenario};
-use weft_session::{MemoryLog, Session, SystemClock, read_lines};
+use weft_session::{Invariant, Restore, read_lines};
 use weft_tests::{program, scenarios};
 use weft_tool_workflow::RecordInvariant;
 
@@ -42,15 +42,12 @@ fn every_committed_log_keeps_every_invariant() {
         }
         for log in logs {
             let (header, events) = read_lines(Cursor::new(log)).expect("every line reads");
-            let invariants: Vec<Box<dyn weft_session::Invariant>> = vec![Box::new(RecordInvariant::default())];
-            let loaded = Session::load(
-                header,
-                events,
-                Box::new(MemoryLog::default()),
-                Arc::new(SystemClock),
-                invariants,
-            );
-            assert!(loaded.is_ok(), "{}: {:?}", folder.display(), loaded.err());
+            let invariants: Vec<Box<dyn Invariant>> = vec![Box::new(RecordInvariant::default())];
+            let mut restore = Restore::new(header, invariants);
+            for event in events {
+                let taken = restore.push(&Arc::new(event));
+                assert!(taken.is_ok(), "{}: {:?}", folder.display(), taken.err());
+            }
             checked += 1;
         }
     }
