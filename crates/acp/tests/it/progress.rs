@@ -208,7 +208,7 @@ async fn g15_nothing_of_progress_is_in_the_log() {
         let mut client = Client::start(options(&world)).await;
         let session = client.session().await;
         client.prompt(&session, "go").await;
-        let events = world.agents()[0].session().events();
+        let events = world.agents()[0].session().events().unwrap();
         client.end().await;
         events
             .iter()
@@ -306,12 +306,8 @@ async fn g88_a_client_that_stops_reading_gets_the_final_card_and_the_answer() {
         .to_owned();
     let prompt = client.start_prompt(&session, "go");
     let agent = world.agents()[0].clone();
-    while !agent
-        .session()
-        .events()
-        .iter()
-        .any(|event| matches!(event.body, weft_types::EventBody::TurnEnd { .. }))
-    {
+    let ended = |event: &std::sync::Arc<weft_types::Event>| matches!(event.body, weft_types::EventBody::TurnEnd { .. });
+    while !agent.session().last_turn().iter().any(ended) {
         tokio::task::yield_now().await;
     }
     std::thread::spawn(move || while read().is_some_and(|message| sender.send(message).is_ok()) {});
