@@ -15,6 +15,7 @@ mod logging;
 mod models;
 mod prompt;
 mod scripted;
+mod terminal;
 mod tools;
 
 use args::{Cli, Command};

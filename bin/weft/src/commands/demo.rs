@@ -1,6 +1,6 @@
 //! `weft demo`: drives `weft acp` on a scripted model over the real protocol and draws the card it is sent.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use weft_replay::{Message, RequestId, WireClient, WireCommand, WireError};
 
 use crate::args::DemoArgs;
-use draw::{Live, Plain, Screen, Size};
+use crate::terminal::{self, Size};
+use draw::{Live, Plain, Screen};
 use fold::Conversation;
 
 mod draw;
@@ -32,8 +33,7 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let weft = std::env::current_exe().context("failed to find the weft program itself")?;
     let command = WireCommand::new(weft).arg("acp").env("WEFT_HOME", home.path());
     let mut client = WireClient::spawn(&command)?;
-    let live = io::stdout().is_terminal() && !args.plain && std::env::var_os("NO_COLOR").is_none();
-    let mut screen: Box<dyn Screen> = if live {
+    let mut screen: Box<dyn Screen> = if terminal::is_live() && !args.plain {
         Box::new(Live::new(io::stdout(), Size::of_stdout))
     } else {
         Box::new(Plain::new(io::stdout()))

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use super::fold::{Card, Conversation, Item};
+use crate::terminal::{Palette, Redrawn, Size, clip, wrap};
 
 /// Where a conversation is shown.
 pub(super) trait Screen {
@@ -13,59 +14,22 @@ pub(super) trait Screen {
     fn end(&mut self, conversation: &Conversation, elapsed: Duration, stop: &str) -> io::Result<()>;
 }
 
-/// How large the terminal is, in characters.
-#[derive(Clone, Copy)]
-pub(super) struct Size {
-    columns: usize,
-    rows: usize,
-}
-
-impl Size {
-    /// What stdout's terminal says of itself; 80 by 24 if it says nothing.
-    pub(super) fn of_stdout() -> Self {
-        match rustix::termios::tcgetwinsize(io::stdout()) {
-            Ok(size) if size.ws_col > 0 && size.ws_row > 1 => Self {
-                columns: size.ws_col.into(),
-                rows: size.ws_row.into(),
-            },
-            _ => Self { columns: 80, rows: 24 },
-        }
-    }
-}
-
 /// Draws over its own last picture with a few terminal codes.
 pub(super) struct Live<W> {
-    out: W,
+    out: Redrawn<W>,
     size: fn() -> Size,
-    drawn: usize,
 }
 
-const BOLD: &str = "\x1b[1m";
-const DIM: &str = "\x1b[2m";
-const CYAN: &str = "\x1b[36m";
-const GREEN: &str = "\x1b[32m";
-const RED: &str = "\x1b[31m";
-const RESET: &str = "\x1b[0m";
+const INK: Palette = Palette::COLOURED;
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
 
 impl<W: Write> Live<W> {
     /// `size` is asked anew for each picture.
     pub(super) fn new(out: W, size: fn() -> Size) -> Self {
-        Self { out, size, drawn: 0 }
-    }
-
-    fn paint(&mut self, lines: &[String]) -> io::Result<()> {
-        let mut frame = String::new();
-        if self.drawn > 0 {
-            frame.push_str(&format!("\x1b[{}A", self.drawn));
+        Self {
+            out: Redrawn::new(out),
+            size,
         }
-        for line in lines {
-            frame.push_str(&format!("\x1b[2K{line}\n"));
-        }
-        frame.push_str("\x1b[0J");
-        self.drawn = lines.len();
-        self.out.write_all(frame.as_bytes())?;
-        self.out.flush()
     }
 }
 
@@ -74,13 +38,14 @@ impl<W: Write> Screen for Live<W> {
         let Size { columns, rows } = (self.size)();
         let lines = picture(conversation, elapsed, columns);
         // What has left the screen cannot be drawn over: of a long picture only the end is shown until all is over.
-        self.paint(&lines[(lines.len() + 1).saturating_sub(rows)..])
+        self.out.paint(&[], &lines[(lines.len() + 1).saturating_sub(rows)..])
     }
 
     fn end(&mut self, conversation: &Conversation, elapsed: Duration, stop: &str) -> io::Result<()> {
         let mut lines = picture(conversation, elapsed, (self.size)().columns);
-        lines.push(format!("{DIM}{}{RESET}", last_line(elapsed, stop)));
-        self.paint(&lines)
+        let Palette { dim, reset, .. } = INK;
+        lines.push(format!("{dim}{}{reset}", last_line(elapsed, stop)));
+        self.out.paint(&[], &lines)
     }
 }
 
@@ -91,18 +56,19 @@ fn last_line(elapsed: Duration, stop: &str) -> String {
 }
 
 fn picture(conversation: &Conversation, elapsed: Duration, columns: usize) -> Vec<String> {
+    let Palette { bold, dim, reset, .. } = INK;
     let mut lines = Vec::new();
     for item in &conversation.items {
         match item {
             Item::Said { who, text } => {
-                let style = if *who == "thought" { DIM } else { "" };
+                let style = if *who == "thought" { dim } else { "" };
                 for (n, line) in text
                     .lines()
                     .flat_map(|line| wrap(line, columns.saturating_sub(9)))
                     .enumerate()
                 {
                     let name = if n == 0 { *who } else { "" };
-                    lines.push(format!("{BOLD}{name:>7}{RESET}  {style}{line}{RESET}"));
+                    lines.push(format!("{bold}{name:>7}{reset}  {style}{line}{reset}"));
                 }
             }
             Item::Card(card) => lines.extend(picture_of_card(card, elapsed, columns)),
@@ -113,47 +79,25 @@ fn picture(conversation: &Conversation, elapsed: Duration, columns: usize) -> Ve
 
 fn picture_of_card(card: &Card, elapsed: Duration, columns: usize) -> Vec<String> {
     let frame = usize::try_from(elapsed.as_millis() / 120).unwrap_or(0) % SPINNER.len();
+    let Palette { bold, dim, reset, .. } = INK;
     let (colour, mark) = match card.status.as_str() {
-        "completed" => (GREEN, "✔"),
-        "failed" => (RED, "✘"),
-        _ => (CYAN, SPINNER[frame]),
+        "completed" => (INK.green, "✔"),
+        "failed" => (INK.red, "✘"),
+        _ => (INK.cyan, SPINNER[frame]),
     };
     let mut lines = vec![format!(
-        "{colour}╭{RESET} {colour}{mark}{RESET} {BOLD}{}{RESET}",
-        card.title.chars().take(columns.saturating_sub(4)).collect::<String>()
+        "{colour}╭{reset} {colour}{mark}{reset} {bold}{}{reset}",
+        clip(&card.title, columns.saturating_sub(4))
     )];
     for line in card.text.lines().flat_map(|line| wrap(line, columns.saturating_sub(2))) {
-        lines.push(format!("{colour}│{RESET} {line}"));
+        lines.push(format!("{colour}│{reset} {line}"));
     }
     lines.push(format!(
-        "{colour}╰ {}{RESET} {DIM}{:.1} s{RESET}",
+        "{colour}╰ {}{reset} {dim}{:.1} s{reset}",
         card.status.replace('_', " "),
         elapsed.as_secs_f32()
     ));
     lines
-}
-
-/// Breaks a line into rows of at most `width` characters, between words where there is a place for it.
-fn wrap(line: &str, width: usize) -> Vec<String> {
-    let mut rows = vec![String::new()];
-    let mut used = 0;
-    for word in line.split_inclusive(' ') {
-        if used > 0 && used + word.trim_end().chars().count() > width {
-            rows.push(String::new());
-            used = 0;
-        }
-        for letter in word.chars() {
-            if used >= width.max(1) && letter != ' ' {
-                rows.push(String::new());
-                used = 0;
-            }
-            if used < width.max(1) {
-                rows.last_mut().expect("starts with one row").push(letter);
-                used += 1;
-            }
-        }
-    }
-    rows
 }
 
 /// Writes a line whenever something has changed, for a pipe or a log.
@@ -254,7 +198,7 @@ mod tests {
         let said = json!({"sessionUpdate": "agent_message_chunk", "content": text});
         let shown = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1",
                            "content": [{"type": "content", "content": text}]});
-        let codes = [BOLD, DIM, CYAN, GREEN, RED, RESET];
+        let codes = [INK.bold, INK.dim, INK.cyan, INK.green, INK.red, INK.reset];
         for columns in [20, 40, 80] {
             for row in picture(
                 &talk(&[said.clone(), call.clone(), shown.clone()]),
@@ -275,16 +219,8 @@ mod tests {
         let mut live = Live::new(&mut out, || Size { columns: 80, rows: 5 });
         let conversation = talk(&[said]);
         live.draw(&conversation, Duration::ZERO).expect("written");
-        assert_eq!(live.drawn, 4);
+        assert_eq!(live.out.drawn(), 4);
         live.end(&conversation, Duration::ZERO, "end_turn").expect("written");
-        assert_eq!(live.drawn, 11);
-    }
-
-    #[test]
-    fn lines_wrap_between_words_and_long_words_anywhere() {
-        assert_eq!(wrap("one two three", 8), ["one two ", "three"]);
-        assert_eq!(wrap("one two", 3), ["one", "two"]);
-        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
-        assert_eq!(wrap("", 3), [""]);
+        assert_eq!(live.out.drawn(), 11);
     }
 }
