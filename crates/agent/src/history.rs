@@ -33,6 +33,7 @@ pub(crate) struct History {
     header: Option<RequestHeader>,
     last_turn: u32,
     turn_is_open: bool,
+    has_title: bool,
 }
 
 /// What the log says the model was given beside the messages.
@@ -64,6 +65,7 @@ impl History {
                 self.turn_is_open = true;
             }
             EventBody::TurnEnd { .. } => self.turn_is_open = false,
+            EventBody::SessionTitle { .. } => self.has_title = true,
             EventBody::UserMessage { content, .. } | EventBody::ToolContext { content, .. } => {
                 let content = content.clone();
                 self.messages.push(Message::User { content });
@@ -138,6 +140,14 @@ impl History {
     /// The number of the last turn; 0 if there was none.
     pub(crate) fn last_turn(&self) -> u32 {
         self.last_turn
+    }
+
+    /// What a title can be made of: the first prompt, unless the session has a title.
+    pub(crate) fn untitled_prompt(&self) -> Option<&[ContentBlock]> {
+        match self.messages.first() {
+            Some(Message::User { content }) if !self.has_title => Some(content),
+            _ => None,
+        }
     }
 
     pub(crate) fn turn_is_open(&self) -> bool {

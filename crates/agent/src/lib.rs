@@ -21,6 +21,7 @@ mod requests;
 mod slot;
 mod step;
 mod subagent;
+mod title;
 mod turn;
 
 pub use agent::{Agent, AgentOptions, PromptRefused, Turn};

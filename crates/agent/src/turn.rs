@@ -7,10 +7,11 @@ use futures::FutureExt;
 use weft_observe::panic_text;
 use weft_session::{AppendError, LogError, Session, closing_events};
 use weft_tools::{Extensions, Registration, ScheduleError, ToolRegistry, WorkingDirectory};
-use weft_types::{AgentId, ContentBlock, EventBody, TurnEnd};
+use weft_types::{AgentId, ContentBlock, EventBody, Origin, TurnEnd};
 
 use crate::history::History;
 use crate::slot::TurnCancel;
+use crate::title::title_of;
 use crate::{AgentContext, AgentOptions, permission};
 
 /// What an agent's turns need and leave behind for the next one.
@@ -91,10 +92,20 @@ impl Turns {
         let turn = self.history.last_turn() + 1;
         self.append(EventBody::TurnStart { turn })?;
         self.append(EventBody::UserMessage { turn, content })?;
+        self.give_title()?;
         let end = self.steps(turn, cancel).await?;
         let reason = end.clone();
         self.append(EventBody::TurnEnd { turn, reason })?;
         Ok(end)
+    }
+
+    /// Names a user's session after its first prompt, unless it has a title.
+    fn give_title(&mut self) -> Result<(), AppendError> {
+        let is_users = self.session().header().origin == Origin::User;
+        match self.history.untitled_prompt().filter(|_| is_users).and_then(title_of) {
+            Some(title) => self.append(EventBody::SessionTitle { title }),
+            None => Ok(()),
+        }
     }
 
     async fn steps(&mut self, turn: u32, cancel: &TurnCancel) -> Result<TurnEnd, LoopError> {

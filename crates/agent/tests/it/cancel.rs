@@ -78,7 +78,10 @@ async fn a_cancel_right_after_the_prompt_reaches_the_turn() {
     let turn = world.agent.prompt(say("go")).expect("idle");
     world.agent.cancel();
     assert_eq!(end(&turn.ended().await), "aborted user");
-    assert_eq!(world.watch.take(), ["turn/start 1", "user go", "turn/end aborted user"]);
+    assert_eq!(
+        world.watch.take(),
+        ["turn/start 1", "user go", "title go", "turn/end aborted user"]
+    );
     assert!(world.models.requests().is_empty());
     assert_eq!(end(&world.prompt("again").await), "completed");
 }

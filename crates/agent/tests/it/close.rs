@@ -51,7 +51,7 @@ async fn a_prompt_that_was_accepted_before_the_close_is_told_its_end() {
     assert_eq!(end(&turn.ended().await), "aborted closed");
     assert_eq!(
         world.watch.take(),
-        ["turn/start 1", "user go", "turn/end aborted closed"]
+        ["turn/start 1", "user go", "title go", "turn/end aborted closed"]
     );
 }
 

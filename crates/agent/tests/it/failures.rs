@@ -69,6 +69,7 @@ async fn a_panic_inside_the_loop_ends_the_turn_with_a_closed_log_and_a_usable_ag
         [
             "turn/start 1",
             "user one",
+            "title one",
             "step/start 1",
             "step/end 1",
             "turn/end error: the agent's loop panicked: on purpose",
@@ -112,7 +113,7 @@ async fn without_a_model_the_turn_says_what_to_set() {
         "error: no model is configured; set `model`"
     );
     let words = world.watch.take();
-    assert_eq!(words[2..4], ["step/start 1", "step/end 1"]);
+    assert_eq!(words[3..5], ["step/start 1", "step/end 1"]);
 }
 
 #[tokio::test]
@@ -231,7 +232,7 @@ async fn whichever_append_fails_the_turn_ends_in_error_and_the_agent_recovers_wi
         .iter()
         .filter(|word| !word.starts_with("delta"))
         .count();
-    assert_eq!(events, 12);
+    assert_eq!(events, 13);
     for takes in 0..events {
         let log = FaultyLog::default();
         let world = on_log(&log);

@@ -12,4 +12,5 @@ mod retries;
 mod structured;
 mod subagents;
 mod support;
+mod titles;
 mod turns;

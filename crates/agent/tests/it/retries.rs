@@ -22,7 +22,7 @@ async fn retryable_failures_are_logged_and_waited_for_with_growing_delays() {
     assert_eq!(end(&world.prompt("go").await), "completed");
     assert_eq!(start.elapsed(), Duration::from_millis(500 + 1_000 + 2_000 + 4_000));
     assert_eq!(
-        world.watch.take()[4..],
+        world.watch.take()[5..],
         [
             "retry 1 500 busy",
             "retry 2 1000 busy",

@@ -18,6 +18,7 @@ async fn an_answer_without_calls_is_one_step() {
         [
             "turn/start 1",
             "user hi",
+            "title hi",
             "step/start 1",
             "header initial test/model",
             "delta reasoning hm",
@@ -56,6 +57,7 @@ async fn calls_are_run_and_their_results_are_given_to_the_next_request() {
         [
             "turn/start 1",
             "user go",
+            "title go",
             "step/start 1",
             "header initial test/model",
             "delta text let me look",
@@ -219,7 +221,7 @@ async fn sse17_an_empty_answer_is_asked_for_once_more() {
     let world = World::new(script);
     assert_eq!(world.prompt("go").await, TurnEnd::Completed);
     assert_eq!(
-        world.watch.take()[4..],
+        world.watch.take()[5..],
         [
             "retry 1 0 the model's answer was empty",
             "delta text now",
@@ -254,7 +256,7 @@ async fn an_agent_on_a_loaded_log_goes_on_from_it_and_closes_what_was_open() {
     let world = World::new(ONE_CALL).tool(TestTool::echo());
     world.prompt("go").await;
     // The process died between the call and its result.
-    let loaded = restored(&world.agent.session().page(0, 6).expect("readable"));
+    let loaded = restored(&world.agent.session().page(0, 7).expect("readable"));
     let world = World::with(SpyModels::script("[[reply]]\nturn = 2\ntext = \"back\"\n"), |options| {
         options.session = loaded;
     });

@@ -79,6 +79,7 @@ fn word(update: &SessionUpdate) -> String {
     match &event.body {
         EventBody::TurnStart { turn } => format!("turn/start {turn}"),
         EventBody::UserMessage { content, .. } => format!("user {}", text_of(content)),
+        EventBody::SessionTitle { title } => format!("title {title}"),
         EventBody::ToolContext { content, .. } => format!("context {}", text_of(content)),
         EventBody::StepStart { step, .. } => format!("step/start {step}"),
         EventBody::RequestHeader { reason, model, .. } => match reason {
