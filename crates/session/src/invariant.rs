@@ -4,6 +4,7 @@ mod enclosure;
 
 use std::fmt;
 
+use serde_json::Value;
 use weft_types::Event;
 
 pub(crate) use enclosure::Enclosure;
@@ -21,6 +22,12 @@ pub trait Invariant: Send {
 
     /// Takes an event that was checked and is now part of the log. It must not fail or panic.
     fn commit(&mut self, event: &Event);
+
+    /// What is wrong with the JSON of a stored event that cannot be read as one, where this rule can tell it better than
+    /// a reader of JSON, who knows nothing of what the event belongs to. The log is damaged there either way.
+    fn explain(&self, _event: &Value) -> Option<Violation> {
+        None
+    }
 }
 
 /// What an event breaks.

@@ -4,6 +4,7 @@ mod json;
 
 use std::collections::HashMap;
 
+use serde_json::Value;
 use weft_session::{Invariant, Violation};
 use weft_types::{Event, EventBody, RunId};
 
@@ -108,6 +109,10 @@ impl Invariant for RecordInvariant {
             }
             _ => {}
         }
+    }
+
+    fn explain(&self, event: &Value) -> Option<Violation> {
+        check_record_json(event).err()
     }
 }
 
