@@ -1,74 +1,44 @@
 //! The session log's vocabulary.
 
-use serde::{Deserialize, Deserializer, Serialize};
+mod kind;
+mod other;
+mod parse;
+mod reason;
+mod write;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{
     AssistantBlock, CallId, ContentBlock, MemberOutcome, RunId, RunStop, SessionId, StopReason, ToolSpec, Usage,
+    optional,
 };
+
+pub use other::{OtherEvent, OtherEventError};
+pub use parse::EventParseError;
+pub use reason::{AbortCause, HeaderReason, ToolErrorRecord, TurnEnd};
 
 /// Milliseconds since the Unix epoch. Order in a log is by `seq`, never by time: clocks jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UnixMillis(pub u64);
 
-/// What stands before a session's events.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionHeader {
-    /// The version of this vocabulary; [`SessionHeader::VERSION`] for logs written today.
-    pub version: u32,
-    /// The session's id.
-    pub id: SessionId,
-    /// When it was created.
-    pub created_at: UnixMillis,
-    /// The absolute folder it works in.
-    pub cwd: String,
-    /// What made it.
-    pub origin: Origin,
-    /// The session that started it, for a subagent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<SessionId>,
-    /// How many parents stand above it; 0 for a user's session.
-    pub depth: u32,
-    /// The name its starter gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
-    /// The workflow run it is a member of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<RunId>,
-    /// Its member number in that run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_seq: Option<u64>,
-}
-
-impl SessionHeader {
-    /// The vocabulary version written today.
-    pub const VERSION: u32 = 2;
-}
-
-/// What made a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// A client.
-    User,
-    /// Another agent.
-    Subagent,
-}
-
 /// One entry of a session log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// As JSON it is an object of `seq`, `time`, `type` and `data`; read it with [`Event::from_json`]. Fields that this
+/// version does not know are passed over, in the event and in its data.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Its index in the log: contiguous from 0.
+    /// Its index in the log: contiguous from 0, at most [`Event::MAX_NUMBER`].
     pub seq: u64,
-    /// When it was appended.
+    /// When it was appended; at most [`Event::MAX_NUMBER`].
     pub time: UnixMillis,
     /// What happened.
-    #[serde(flatten)]
     pub body: EventBody,
 }
 
 /// What happened. Turn and step numbers are 1-based; steps count within their turn.
+///
+/// It is read and written as a part of its [`Event`]. By itself an [`EventBody::Other`] cannot be written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data", rename_all_fields = "camelCase")]
 pub enum EventBody {
@@ -144,10 +114,10 @@ pub enum EventBody {
         /// The answer. An interrupted one holds no tool calls.
         content: Vec<AssistantBlock>,
         /// Why the model stopped; absent when it was interrupted.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
         stop: Option<StopReason>,
         /// Tokens, if the provider told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
         /// Whether a cancel or an error cut it off.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -182,10 +152,10 @@ pub enum EventBody {
         /// What the model gets.
         content: Vec<ContentBlock>,
         /// Set when the call failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
         error: Option<ToolErrorRecord>,
         /// What the result's presenter needs besides the content.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
         meta: Option<serde_json::Value>,
     },
     /// A step ended; every call of it has its result.
@@ -222,7 +192,7 @@ pub enum EventBody {
         /// Its label; may be empty.
         label: String,
         /// Its phase. Absent and empty are two different things, and `null` is neither.
-        #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
         phase: Option<String>,
         /// Its session.
         child_id: SessionId,
@@ -245,67 +215,10 @@ pub enum EventBody {
         /// How it ended.
         stop_reason: RunStop,
     },
+    /// An event of a later version that this one may pass over.
+    #[serde(skip)]
+    Other(OtherEvent),
 }
 
-/// For an optional field that must hold a value where it stands.
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
-/// Why a request header was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HeaderReason {
-    /// The session's first request.
-    Initial,
-    /// The model, the system prompt or the tools are others than before.
-    Changed,
-}
-
-/// Why a tool call failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolErrorRecord {
-    /// The message, without a prefix.
-    pub message: String,
-    /// A code such as `INVALID_ARGS`, for failures of the registry's own making.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-}
-
-/// How a turn ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum TurnEnd {
-    /// The model had no more to say.
-    Completed,
-    /// It was stopped.
-    Aborted {
-        /// By whom.
-        by: AbortCause,
-    },
-    /// It could not go on.
-    Error {
-        /// Why, for the user.
-        message: String,
-    },
-    /// The answer reached a token limit.
-    MaxTokens,
-    /// The turn reached its limit of model requests.
-    MaxSteps,
-    /// The provider or the model refused.
-    Refusal,
-    /// The process died during the turn; written only when the log is repaired.
-    Interrupted,
-}
-
-/// Who stopped a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AbortCause {
-    /// The user.
-    User,
-    /// The agent that started this one.
-    Parent,
-    /// The closing of the session.
-    Closed,
-}
+#[cfg(test)]
+mod tests;

@@ -6,12 +6,17 @@
 
 mod content;
 mod event;
+mod header;
 mod ids;
+mod optional;
 mod workflow;
 
 pub use content::{AssistantBlock, ContentBlock, Message, StopReason, ToolSpec, Usage, text_of};
 pub use event::{
-    AbortCause, Event, EventBody, HeaderReason, Origin, SessionHeader, ToolErrorRecord, TurnEnd, UnixMillis,
+    AbortCause, Event, EventBody, EventParseError, HeaderReason, OtherEvent, OtherEventError, ToolErrorRecord, TurnEnd,
+    UnixMillis,
 };
+pub use header::{Origin, SessionHeader};
 pub use ids::{AgentId, CallId, RunId, SessionId};
+pub(crate) use optional::optional;
 pub use workflow::{MemberOutcome, RunStop};

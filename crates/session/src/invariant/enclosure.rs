@@ -95,7 +95,8 @@ impl Invariant for Enclosure {
             | EventBody::WorkflowRunStart { .. }
             | EventBody::WorkflowAgentStart { .. }
             | EventBody::WorkflowAgentEnd { .. }
-            | EventBody::WorkflowRunEnd { .. } => Ok(()),
+            | EventBody::WorkflowRunEnd { .. }
+            | EventBody::Other(_) => Ok(()),
         }
     }
 
@@ -137,7 +138,8 @@ impl Invariant for Enclosure {
             | EventBody::WorkflowRunStart { .. }
             | EventBody::WorkflowAgentStart { .. }
             | EventBody::WorkflowAgentEnd { .. }
-            | EventBody::WorkflowRunEnd { .. } => {}
+            | EventBody::WorkflowRunEnd { .. }
+            | EventBody::Other(_) => {}
         }
     }
 }
