@@ -3,7 +3,7 @@
 //! [`Session`] is the log: it numbers events, refuses those that break an [`Invariant`], hands them to
 //! its [`EventLog`] and publishes them, in order, to its observers. [`SessionUpdate`] is what they
 //! see: durable events, and between them transient [`Delta`]s of an answer that is still streaming.
-//! [`Sessions`] is the seam behind which sessions are kept.
+//! [`Sessions`] is the seam behind which sessions are kept, and [`FileStore`] keeps them in files.
 //!
 //! It knows nothing of agents, tools or protocols.
 
@@ -15,6 +15,7 @@ mod log;
 mod restore;
 mod rules;
 mod session;
+mod sessions;
 mod store;
 mod tail;
 
@@ -25,4 +26,8 @@ pub use lines::{LinesError, read_lines};
 pub use log::{EventLog, EventReader, LogError, MemoryLog};
 pub use restore::{LoadError, Restore};
 pub use session::{AppendError, Delta, DeltaKind, Session, SessionUpdate};
-pub use store::{InvariantFactory, MemorySessions, Sessions, mint_session_id};
+pub use sessions::{InvariantFactory, MemorySessions, Sessions, mint_session_id};
+pub use store::{
+    Damage, FileLayer, FileStore, Follower, Holder, ListQuery, Note, Opening, ReadOnly, RealFiles, SessionList,
+    SessionRow, StoreError, StoreOptions, StoredSession, Verification,
+};

@@ -1,0 +1,69 @@
+//! Where things are in a store.
+
+use std::path::{Path, PathBuf};
+
+use weft_types::SessionId;
+
+use super::StoreError;
+
+/// The paths of one store.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The cache of the list. It may be deleted at any time.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.root.join("index")
+    }
+
+    /// The places of one session.
+    ///
+    /// # Errors
+    /// The id is no plain file name, so that no session has it.
+    pub(crate) fn session(&self, id: &SessionId) -> Result<SessionPaths, StoreError> {
+        if is_plain_name(id.as_str()) {
+            return Ok(SessionPaths {
+                folder: self.root.join(id.as_str()),
+            });
+        }
+        let reason =
+            "no session can have this id: one has 1 to 200 of A-Z, a-z, 0-9, '.', '_' and '-', and begins with no '.'";
+        Err(StoreError::NotFound {
+            session: id.clone(),
+            reason,
+        })
+    }
+}
+
+/// The paths of one session.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionPaths {
+    pub(crate) folder: PathBuf,
+}
+
+impl SessionPaths {
+    /// The log.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.folder.join("log.jsonl")
+    }
+
+    /// What its writer holds locked.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.folder.join("lock")
+    }
+}
+
+fn is_plain_name(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    (1..=200).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(allowed)
+}
