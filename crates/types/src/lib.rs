@@ -19,4 +19,6 @@ pub use event::{
 pub use header::{Origin, SessionHeader};
 pub use ids::{AgentId, CallId, RunId, SessionId};
 pub(crate) use optional::optional;
-pub use workflow::{MemberOutcome, RunStop};
+pub use workflow::{
+    MemberOutcome, MetaError, ObservationKind, PhaseMeta, RunInfo, RunStop, WorkflowMeta, WorkflowObservation,
+};

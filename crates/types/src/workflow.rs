@@ -1,6 +1,12 @@
-//! Outcomes of workflow runs and their members, as records and observations name them.
+//! What is said of workflow runs and their members, live and in records.
+
+mod meta;
+mod observation;
 
 use serde::{Deserialize, Serialize};
+
+pub use meta::{MetaError, PhaseMeta, WorkflowMeta};
+pub use observation::{ObservationKind, RunInfo, WorkflowObservation};
 
 /// How one member of a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

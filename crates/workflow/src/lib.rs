@@ -6,6 +6,7 @@
 //! [`Capture`] is the listener that picks one run out of all, even if the engine emitted everything
 //! before it told the run's id.
 //!
+//! The observations themselves and a run's metadata are plain data and stand in `weft_types`, with the records.
 //! This crate knows no tools, no protocol and no script language.
 
 mod capture;
@@ -13,7 +14,6 @@ mod check;
 mod display;
 mod engine;
 mod member;
-mod meta;
 mod observation;
 mod seqs;
 mod snapshot;
@@ -27,8 +27,8 @@ pub use engine::{
     CANCELLED_PREFIX, Disposal, RunResult, StartError, StartErrorCode, StartRequest, WorkflowEngine, WorkflowRun,
 };
 pub use member::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
-pub use meta::{MetaError, PhaseMeta, WorkflowMeta};
-pub use observation::{ObservationKind, RunInfo, WorkflowObservation, WorkflowObservers};
+pub use observation::WorkflowObservers;
 pub use snapshot::Snapshot;
 #[cfg(any(test, feature = "test-engine"))]
 pub use test_engine::{TestDisposal, TestEngine, TestRun};
+pub use weft_types::{MetaError, ObservationKind, PhaseMeta, RunInfo, WorkflowMeta, WorkflowObservation};

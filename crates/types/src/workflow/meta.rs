@@ -1,10 +1,15 @@
 //! A workflow's metadata and how they are read from JSON.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::optional;
+
 /// What a workflow says about itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+///
+/// [`WorkflowMeta::from_json`] reads what a script or a caller says and refuses what is wrong with it; deserialising
+/// reads back what was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkflowMeta {
     /// Its name; not empty.
@@ -12,26 +17,26 @@ pub struct WorkflowMeta {
     /// What it does; not empty.
     pub description: String,
     /// When to use it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub when_to_use: Option<String>,
     /// The phases it intends to have: vocabulary for people, compared with nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseMeta>,
 }
 
 /// One intended phase.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseMeta {
     /// Its title; not empty.
     pub title: String,
     /// What happens in it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// The subagent provider it intends to use; routes nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// The model it intends to use; routes nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
