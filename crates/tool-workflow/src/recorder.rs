@@ -82,6 +82,7 @@ impl Recorder {
         if self.is_silent() {
             return;
         }
+        let kind = body.kind().to_owned();
         let error = match catch_unwind(AssertUnwindSafe(|| self.session.append(body))) {
             Ok(Ok(_)) => return,
             Ok(Err(error)) => printed(&error),
@@ -89,7 +90,7 @@ impl Recorder {
         };
         if !self.silent.swap(true, Ordering::AcqRel) {
             let session = self.session.id();
-            tracing::warn!(%session, run = %self.run, error, "the record of a workflow run ends here");
+            tracing::warn!(%session, run = %self.run, kind, error, "the record of a workflow run ends before this event");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, mpsc};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use weft_session::{MemoryLog, SessionUpdate};
 use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{Extensions, Tool, ToolCallRequest, ToolError, ToolExecution, ToolLimits, ToolRegistry};
@@ -39,43 +39,92 @@ fn faulty(faults: Faults) -> Bench {
 }
 
 #[tokio::test]
-async fn g35_a_top_level_run_is_recorded_in_the_order_of_its_events() {
+async fn g35_v01_a_top_level_run_is_recorded_in_the_order_of_its_events() {
     let bench = Bench::new(started);
     one_member(&bench).await;
     assert_eq!(bench.records(), WHOLE);
 }
 
-#[tokio::test]
-async fn g38_g39_fields_are_exact_and_an_absent_phase_has_no_key() {
-    let bench = Bench::new(started);
-    let (run, result) = bench.begin().await;
-    let label = "l\né🚀".to_owned() + &"x".repeat(300);
-    let member = |seq, phase: Option<&str>| ObservationKind::AgentStart {
+fn member(seq: u64, label: &str, phase: Option<&str>) -> ObservationKind {
+    ObservationKind::AgentStart {
         seq,
-        label: label.clone(),
+        label: label.to_owned(),
         phase: phase.map(str::to_owned),
         child_id: "c".into(),
-    };
-    run.emit(member(1, None));
-    run.emit(member(2, Some("")));
-    run.emit(member(3, Some("A ")));
-    run.settle(RunResult::failed("e", 3));
-    result.await.expect("no panic");
+    }
+}
+
+/// Types and data of everything in the session's log.
+fn types_and_data(bench: &Bench) -> Vec<(String, Value)> {
     let events = bench.context.session.events().expect("readable");
-    let data: Vec<_> = events
-        .iter()
-        .map(|event| serde_json::to_value(&**event).expect("JSON")["data"].clone())
-        .collect();
-    assert_eq!(data[0], json!({ "runId": "run-1", "name": "demo" }));
-    assert_eq!(
-        data[1],
-        json!({ "runId": "run-1", "seq": 1, "label": label, "childId": "c" })
-    );
-    assert_eq!((&data[2]["phase"], &data[3]["phase"]), (&json!(""), &json!("A ")));
+    let json = events.iter().map(|event| serde_json::to_value(&**event).expect("JSON"));
+    json.map(|event| {
+        (
+            event["type"].as_str().expect("a type").to_owned(),
+            event["data"].clone(),
+        )
+    })
+    .collect()
 }
 
 #[tokio::test]
-async fn g40_the_end_is_written_after_the_disposal_and_what_it_emits() {
+async fn g38_v01_the_four_records_have_exactly_their_fields_and_an_absent_phase_has_no_key() {
+    let bench = Bench::new(started);
+    let (run, result) = bench.begin().await;
+    run.emit(member(1, "", None));
+    run.emit(member(2, "b", Some("")));
+    run.member_end(2, "b", MemberOutcome::Failed);
+    run.member_end(1, "", MemberOutcome::Cancelled);
+    run.finish(RunResult::failed("e", 2));
+    result.await.expect("no panic");
+    let expected = [
+        ("run-start", json!({ "runId": "run-1", "name": "demo" })),
+        (
+            "agent-start",
+            json!({ "runId": "run-1", "seq": 1, "label": "", "childId": "c" }),
+        ),
+        (
+            "agent-start",
+            json!({ "runId": "run-1", "seq": 2, "label": "b", "phase": "", "childId": "c" }),
+        ),
+        ("agent-end", json!({ "runId": "run-1", "seq": 2, "outcome": "failed" })),
+        (
+            "agent-end",
+            json!({ "runId": "run-1", "seq": 1, "outcome": "cancelled" }),
+        ),
+        ("run-end", json!({ "runId": "run-1", "stopReason": "error" })),
+    ];
+    let expected = expected.map(|(kind, data)| (format!("tool-workflow/{kind}"), data));
+    assert_eq!(types_and_data(&bench), expected);
+}
+
+#[tokio::test]
+async fn g39_labels_and_phases_are_recorded_to_the_letter() {
+    let long = ["x".repeat(48), "x".repeat(49), "l\né🚀".to_owned() + &"x".repeat(300)];
+    let labels = ["", " ", "\n", "👩‍👩‍👧‍👦", "\u{202e}", &long[0], &long[1], &long[2]];
+    let phases = ["A", "a", "A ", " A", "", "__proto__", "A\n", "Ａ"];
+    let bench = Bench::new(started);
+    let (run, result) = bench.begin().await;
+    for (seq, (label, phase)) in (1..).zip(labels.into_iter().zip(phases)) {
+        run.emit(member(seq, label, Some(phase)));
+    }
+    run.settle(RunResult::failed("e", 8));
+    result.await.expect("no panic");
+    let recorded = types_and_data(&bench);
+    let recorded: Vec<_> = recorded[1..]
+        .iter()
+        .map(|(_, data)| {
+            (
+                data["label"].as_str().expect("text"),
+                data["phase"].as_str().expect("text"),
+            )
+        })
+        .collect();
+    assert_eq!(recorded, labels.into_iter().zip(phases).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn g40_v06_v07_the_end_is_written_after_the_disposal_and_what_it_emits() {
     let bench = Bench::new(started);
     let (run, result) = bench.begin().await;
     run.set_disposal(TestDisposal::Pending);
@@ -92,7 +141,7 @@ async fn g40_the_end_is_written_after_the_disposal_and_what_it_emits() {
 }
 
 #[tokio::test]
-async fn g36_a_refused_start_records_nothing() {
+async fn g36_v03_a_refused_start_records_nothing() {
     let bench = Bench::new(started);
     let bad = json!({ "script": "x", "meta": { "name": "n", "description": "d", "surplus": 1, "phases": [{}] } });
     let refused = bench.registry.execute(bench.call_with(&bad)).await;
@@ -142,7 +191,7 @@ impl Tool for Nesting {
 }
 
 #[tokio::test]
-async fn g41_a_nested_call_runs_and_reports_and_writes_nothing() {
+async fn g41_v02_a_nested_call_runs_and_reports_and_writes_nothing() {
     let bench = Bench::new(|run: &TestRun, _: &StartRequest| {
         run.member_start(1, "a");
         run.member_end(1, "a", MemberOutcome::Completed);
@@ -172,7 +221,7 @@ async fn g41_a_nested_call_runs_and_reports_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn g42_a_run_without_members_has_a_start_and_an_end() {
+async fn g42_v04_a_run_without_members_has_a_start_and_an_end() {
     let bench = Bench::new(started);
     let (run, result) = bench.begin().await;
     run.complete("null", 0);
@@ -243,6 +292,39 @@ async fn g47_a_failing_log_does_not_change_a_cancel() {
     let text = "Error: workflow run was cancelled (the call was cancelled)\nrun id: run-1";
     assert_eq!(said(&result.await.expect("no panic")), text);
     assert!(bench.records().is_empty());
+}
+
+#[tokio::test]
+async fn g43_v05_two_runs_of_one_agent_interleave_and_each_has_its_own_members_and_end() {
+    let bench = Bench::new(started);
+    let (first, first_result) = bench.begin().await;
+    let second_call = ToolCallRequest {
+        call_id: "call-2".into(),
+        ..bench.call()
+    };
+    let second_result = bench.spawn(second_call);
+    let second = bench.engine.run(1).await;
+    first.member_start(1, "a");
+    second.member_start(1, "b");
+    first.member_end(1, "a", MemberOutcome::Failed);
+    second.member_end(1, "b", MemberOutcome::Completed);
+    second.complete("2", 1);
+    assert!(!second_result.await.expect("no panic").is_error());
+    first.finish(RunResult::failed("e", 1));
+    assert!(first_result.await.expect("no panic").is_error());
+    assert_eq!(
+        bench.records(),
+        [
+            "run-1 start demo",
+            "run-2 start demo",
+            "run-1 1 start \"a\" None child-1",
+            "run-2 1 start \"b\" None child-1",
+            "run-1 1 Failed",
+            "run-2 1 Completed",
+            "run-2 end Completed",
+            "run-1 end Error",
+        ]
+    );
 }
 
 #[tokio::test]

@@ -244,7 +244,7 @@ async fn a_cancel_after_the_result_does_not_reach_the_run() {
 }
 
 #[tokio::test]
-async fn a_call_cancelled_before_its_body_starts_no_run() {
+async fn g37_a_call_cancelled_before_its_body_starts_no_run() {
     let bench = Bench::new(started);
     let call = bench.call();
     call.signal.cancel();
@@ -253,7 +253,7 @@ async fn a_call_cancelled_before_its_body_starts_no_run() {
         result.outcome.expect_err("cancelled").code(),
         Some(ErrorCode::AbortedBeforeDispatch)
     );
-    assert!(bench.engine.runs().is_empty() && bench.records().is_empty(), "G-37");
+    assert!(bench.engine.runs().is_empty() && bench.records().is_empty());
 }
 
 #[tokio::test]
