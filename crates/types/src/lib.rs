@@ -10,6 +10,7 @@ mod header;
 mod ids;
 mod optional;
 mod workflow;
+mod workflow_runs;
 
 pub use content::{AssistantBlock, ContentBlock, Message, StopReason, ToolSpec, Usage, text_of};
 pub use event::{
@@ -22,3 +23,4 @@ pub(crate) use optional::optional;
 pub use workflow::{
     MemberOutcome, MetaError, ObservationKind, PhaseMeta, RunInfo, RunStop, WorkflowMeta, WorkflowObservation,
 };
+pub use workflow_runs::{ListedSession, MemberView, NotContiguous, PhaseGroup, RunStatus, RunView, WorkflowRuns};
