@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use weft_types::{Origin, SessionHeader, SessionId, UnixMillis};
 
-use super::line;
+use crate::store::line::Checksum;
 
 /// What a list tells of a log, as far as it was read: up to the last record that follows the one before it.
 ///
 /// Whatever else stands in the log, now or later, the fold of a prefix can be gone on with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Fold {
-    pub(crate) created_at: UnixMillis,
-    pub(crate) cwd: String,
-    pub(crate) origin: Origin,
-    pub(crate) parent: Option<SessionId>,
-    pub(crate) label: Option<String>,
-    pub(crate) title: Option<String>,
+pub(super) struct Fold {
+    pub(super) created_at: UnixMillis,
+    pub(super) cwd: String,
+    pub(super) origin: Origin,
+    pub(super) parent: Option<SessionId>,
+    pub(super) label: Option<String>,
+    pub(super) title: Option<String>,
     /// The later of creation and the last prompt of a person.
-    pub(crate) updated_at: UnixMillis,
+    pub(super) updated_at: UnixMillis,
     /// Whether no turn has started yet.
-    pub(crate) blank: bool,
+    pub(super) blank: bool,
     version: u32,
     /// Whether the open turn has its prompt; of logs before version 2 only.
     asked: bool,
@@ -75,7 +75,7 @@ struct Title {
 
 /// What became of reading a log from its first byte.
 #[derive(Debug)]
-pub(crate) enum Folded {
+pub(super) enum Folded {
     /// There is a sound header, and the fold holds all that follows from it.
     Sound(Fold),
     /// There are records, but what stands before them is no header.
@@ -89,7 +89,7 @@ impl Fold {
     ///
     /// # Errors
     /// Those of `log`.
-    pub(crate) fn of(log: &mut (impl Read + Seek)) -> io::Result<Folded> {
+    pub(super) fn of(log: &mut (impl Read + Seek)) -> io::Result<Folded> {
         log.rewind()?;
         let mut lines = BufReader::new(log);
         let mut line = Vec::new();
@@ -106,7 +106,7 @@ impl Fold {
     ///
     /// # Errors
     /// Those of `log`.
-    pub(crate) fn resume(mut self, log: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
+    pub(super) fn resume(mut self, log: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
         if !(self.header.stands_in(log)? && self.last.stands_in(log)?) {
             return Ok(None);
         }
@@ -115,10 +115,39 @@ impl Fold {
         Ok(Some(self))
     }
 
+    /// Of a log of which nothing can be told but when it was last written to.
+    pub(super) fn unknown(time: UnixMillis) -> Self {
+        let nowhere = Span {
+            start: 0,
+            end: 0,
+            crc: 0,
+        };
+        Self {
+            created_at: time,
+            cwd: String::new(),
+            origin: Origin::User,
+            parent: None,
+            label: None,
+            title: None,
+            updated_at: time,
+            blank: false,
+            version: SessionHeader::VERSION,
+            asked: false,
+            next_seq: 0,
+            header: nowhere,
+            last: nowhere,
+        }
+    }
+
+    /// Up to where it was read.
+    pub(super) fn end(&self) -> u64 {
+        self.last.end
+    }
+
     fn start(line: &[u8]) -> Option<Self> {
-        let header: SessionHeader = serde_json::from_slice(line::body(line).ok()?).ok()?;
+        let header: SessionHeader = whole(line)?;
         let span = Span::of(0, line);
-        line.ends_with(b"\n").then(|| Self {
+        Some(Self {
             created_at: header.created_at,
             cwd: header.cwd,
             origin: header.origin,
@@ -142,7 +171,7 @@ impl Fold {
         let mut line = Vec::new();
         let mut start = self.last.end;
         while self.version <= SessionHeader::VERSION && lines.read_until(b'\n', &mut line)? > 0 {
-            if line.ends_with(b"\n") && self.take(&line) {
+            if self.take(&line) {
                 self.last = Span::of(start, &line);
             }
             start += line.len() as u64;
@@ -152,8 +181,7 @@ impl Fold {
     }
 
     fn take(&mut self, line: &[u8]) -> bool {
-        let glance = line::body(line).ok().and_then(|body| serde_json::from_slice::<Glance<'_>>(body).ok());
-        let Some(event) = glance.filter(|event| event.seq == self.next_seq) else {
+        let Some(event) = whole::<Glance<'_>>(line).filter(|event| event.seq == self.next_seq) else {
             return false;
         };
         self.next_seq += 1;
@@ -180,4 +208,13 @@ impl Fold {
             self.updated_at = self.updated_at.max(time);
         }
     }
+}
+
+/// What a line holds, if all of it was written and none of it has changed since.
+fn whole<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
+    let line = line.strip_suffix(b"\n")?;
+    if Checksum::of(line) == Checksum::Wrong {
+        return None;
+    }
+    serde_json::from_slice(line).ok()
 }

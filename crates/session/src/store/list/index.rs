@@ -4,40 +4,42 @@
 //! it is only ever replaced as a whole.
 
 use std::collections::HashMap;
-use std::fs::{self, File, Metadata};
-use std::io::{self, Write};
-use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use weft_types::SessionId;
 
 use super::fold::Fold;
-
-/// The name of the index in the root of the store: no session's, for it is no folder.
-pub(crate) const INDEX: &str = "index";
+use crate::store::FileLayer;
+use crate::store::layout::Layout;
 
 /// Changed whenever what stands in the file does.
 const FORMAT: u32 = 1;
 
-/// One session of the index.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Entry {
-    pub(crate) id: SessionId,
-    pub(crate) stamp: Stamp,
-    pub(crate) fold: Fold,
+/// What the index tells, by session.
+pub(super) type Index = HashMap<SessionId, Known>;
+
+/// What it tells of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) stamp: Stamp,
+    pub(super) fold: Fold,
 }
 
 /// What tells that a log is as it was: which file it is, how long, and when it was last written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub(super) struct Stamp {
     file: u64,
     size: u64,
     modified_ns: u64,
 }
 
 impl Stamp {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    pub(super) fn of(metadata: &Metadata) -> Self {
         let modified = metadata.modified().ok();
         let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         Self {
@@ -47,8 +49,12 @@ impl Stamp {
         }
     }
 
+    pub(super) fn size(self) -> u64 {
+        self.size
+    }
+
     /// Whether a log that had this stamp and now has `later` may have been appended to, and nothing else.
-    pub(crate) fn may_have_grown_to(self, later: Self) -> bool {
+    pub(super) fn may_have_grown_to(self, later: Self) -> bool {
         self.file == later.file && self.size < later.size
     }
 }
@@ -58,7 +64,7 @@ fn file_number(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(metadata)
 }
 
-/// Where files have no numbers, their checksums alone must tell.
+/// Where files have no numbers, their sizes, times and checksums alone must tell.
 #[cfg(not(unix))]
 fn file_number(_metadata: &Metadata) -> u64 {
     0
@@ -68,45 +74,96 @@ fn file_number(_metadata: &Metadata) -> u64 {
 #[derive(Serialize, Deserialize)]
 struct Head {
     format: u32,
-    entries: usize,
+    sessions: usize,
     crc: u32,
 }
 
-/// Reads the index of the store in `root`; none if there is no whole one of this format.
-pub(crate) fn load(root: &Path) -> Option<HashMap<SessionId, Entry>> {
-    let bytes = fs::read(root.join(INDEX)).ok()?;
+/// Any further line, as it is read and as it is written.
+#[derive(Deserialize)]
+struct Row {
+    id: SessionId,
+    stamp: Stamp,
+    fold: Fold,
+}
+
+#[derive(Serialize)]
+struct RowRef<'a> {
+    id: &'a SessionId,
+    stamp: Stamp,
+    fold: &'a Fold,
+}
+
+/// Reads an index; none if there is no whole one of this format.
+pub(super) fn load(path: &Path) -> Option<Index> {
+    let bytes = fs::read(path).ok()?;
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (head, rows) = bytes.split_at(end + 1);
     let head: Head = serde_json::from_slice(head).ok()?;
     if head.format != FORMAT || head.crc != crc32fast::hash(rows) {
         return None;
     }
-    let mut entries = HashMap::with_capacity(head.entries.min(rows.len()));
-    for entry in serde_json::Deserializer::from_slice(rows).into_iter::<Entry>() {
-        let entry = entry.ok()?;
-        entries.insert(entry.id.clone(), entry);
+    // Checked once for all, which is faster than text by text.
+    let rows = std::str::from_utf8(rows).ok()?;
+    let mut index = Index::with_capacity(head.sessions.min(rows.len()));
+    for row in serde_json::Deserializer::from_str(rows).into_iter::<Row>() {
+        let Row { id, stamp, fold } = row.ok()?;
+        index.insert(id, Known { stamp, fold });
     }
-    (entries.len() == head.entries).then_some(entries)
+    (index.len() == head.sessions).then_some(index)
 }
 
-/// Replaces the index of the store in `root`. Of several who do so at once, one wins.
+/// Replaces the index. Of several who do so at once, one wins.
+///
+/// It is not synced: one that a crash leaves behind half-written is as good as none.
 ///
 /// # Errors
 /// The index is as it was.
-pub(crate) fn save<'a>(root: &Path, entries: impl Iterator<Item = &'a Entry>) -> io::Result<()> {
+pub(super) fn save(layout: &Layout, files: &dyn FileLayer, index: &Index) -> io::Result<()> {
     let mut rows = Vec::new();
-    let mut count = 0;
-    for entry in entries {
-        serde_json::to_writer(&mut rows, entry)?;
+    for (id, Known { stamp, fold }) in index {
+        let stamp = *stamp;
+        serde_json::to_writer(&mut rows, &RowRef { id, stamp, fold })?;
         rows.push(b'\n');
-        count += 1;
     }
-    let head = Head {
+    let mut bytes = serde_json::to_vec(&Head {
         format: FORMAT,
-        entries: count,
+        sessions: index.len(),
         crc: crc32fast::hash(&rows),
-    };
-    let mut head = serde_json::to_vec(&head)?;
-    head.push(b'\n');
-    todo!()
+    })?;
+    bytes.push(b'\n');
+    bytes.append(&mut rows);
+    replace(layout, files, &bytes)
+}
+
+fn replace(layout: &Layout, files: &dyn FileLayer, bytes: &[u8]) -> io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let temporary = layout.root().join(format!("{TEMPORARY}{process}-{count}"));
+    let written = files
+        .create(&temporary)
+        .and_then(|file| files.write(&file, bytes))
+        .and_then(|()| files.rename(&temporary, &layout.index()));
+    written.inspect_err(|_| drop(fs::remove_file(&temporary)))
+}
+
+/// How the names of indexes begin that are still being written, or never were to the end.
+pub(super) const TEMPORARY: &str = ".index-";
+
+/// No index takes so long to be written.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+
+/// Removes those temporary indexes that a dead process left behind.
+pub(super) fn sweep(layout: &Layout, temporary: &[PathBuf]) {
+    // The time now, as the disk has it.
+    let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let now = modified(&layout.index());
+    for path in temporary {
+        let age = now
+            .zip(modified(path))
+            .and_then(|(now, then)| now.duration_since(then).ok());
+        if age.is_some_and(|age| age >= ABANDONED_AFTER) {
+            // Another list may do the same.
+            drop(fs::remove_file(path));
+        }
+    }
 }
