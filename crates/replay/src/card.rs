@@ -1,15 +1,11 @@
 //! The tool card that a client has after it has applied a transcript's updates.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
-use crate::{Direction, Row};
+use serde_json::{Value, json};
 
 /// A tool card as a client holds it, rebuilt from `tool_call` and `tool_call_update`.
 ///
 /// Two cards are equal if an editor shows the same for both: that is how a live card is compared with
-/// one replayed from the log.
+/// one that a load shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Card {
     /// Its title.
@@ -66,6 +62,31 @@ impl Card {
             self.terminal = Some(terminal.to_owned());
         }
     }
+
+    /// Whether nothing of it will change any more.
+    pub fn is_final(&self) -> bool {
+        matches!(self.status.as_str(), "completed" | "failed")
+    }
+
+    /// The names of the fields in which another card differs, with the values of both.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<(&'static str, Value, Value)> {
+        let fields = FIELDS.into_iter().zip(self.values().into_iter().zip(other.values()));
+        let differing = fields.filter(|(_, (own, others))| own != others);
+        differing.map(|(name, (own, others))| (name, own, others)).collect()
+    }
+
+    /// The values of [`FIELDS`].
+    fn values(&self) -> [Value; 7] {
+        [
+            json!(self.title),
+            json!(self.kind),
+            json!(self.status),
+            json!(self.raw_input),
+            json!(self.locations),
+            json!(self.content),
+            json!(self.terminal),
+        ]
+    }
 }
 
 /// The terminal id of a content item that embeds one.
@@ -76,49 +97,22 @@ fn terminal_of(item: &Value) -> Option<String> {
     }
 }
 
-/// Every card of a transcript as it stands at the end, by session id and call id.
-///
-/// A `tool_call` for an id that exists opens the card anew, as a replay of its session does. Updates
-/// of a card that was never opened are left out; [`t_check`](crate::t_check) reports them.
-pub fn cards(rows: &[Row]) -> BTreeMap<(String, String), Card> {
-    let mut cards = BTreeMap::new();
-    for row in rows {
-        let Row::Line {
-            dir: Direction::Received,
-            line,
-        } = row
-        else {
-            continue;
-        };
-        let (params, update) = (&line["params"], &line["params"]["update"]);
-        let (Some(session), Some(call)) = (params["sessionId"].as_str(), update["toolCallId"].as_str()) else {
-            continue;
-        };
-        let key = (session.to_owned(), call.to_owned());
-        match update["sessionUpdate"].as_str() {
-            Some("tool_call") => drop(cards.insert(key, Card::open(update))),
-            Some("tool_call_update") => {
-                cards.entry(key).and_modify(|card| card.apply(update));
-            }
-            _ => {}
-        }
-    }
-    cards
-}
+/// What a card shows.
+const FIELDS: [&str; 7] = [
+    "title",
+    "kind",
+    "status",
+    "rawInput",
+    "locations",
+    "content",
+    "terminal",
+];
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn received(session: &str, update: &Value) -> Row {
-        Row::Line {
-            dir: Direction::Received,
-            line: json!({"jsonrpc": "2.0", "method": "session/update",
-                "params": {"sessionId": session, "update": update}}),
-        }
-    }
 
     fn call(fields: Value) -> Value {
         let mut call = fields;
@@ -157,15 +151,16 @@ mod tests {
     }
 
     #[test]
-    fn cards_of_two_sessions_with_one_id_stay_apart_and_a_replay_starts_anew() {
-        let update = json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "title": "live"});
-        let rows = [
-            received("a", &call(json!({"title": "a"}))),
-            received("b", &call(json!({"title": "b"}))),
-            received("a", &update),
-            received("b", &call(json!({"title": "again"}))),
+    fn a_difference_is_named_by_its_field() {
+        let card = Card::open(&call(json!({"title": "t", "kind": "read", "locations": [1]})));
+        let mut other = card.clone();
+        assert_eq!(card.differences(&other), []);
+        other.apply(&json!({"title": "u", "status": "failed", "rawInput": {"a": 1}}));
+        let expected = [
+            ("title", json!("t"), json!("u")),
+            ("status", json!("pending"), json!("failed")),
+            ("rawInput", json!(null), json!({"a": 1})),
         ];
-        let titles: Vec<_> = cards(&rows).into_values().map(|card| card.title).collect();
-        assert_eq!(titles, ["live", "again"]);
+        assert_eq!(card.differences(&other), expected);
     }
 }

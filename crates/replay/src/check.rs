@@ -48,8 +48,10 @@ pub enum Rule {
     NothingAfterClose,
     /// A card is `tool_call`, `tool_call_update(in_progress)*`, `tool_call_update(completed|failed)`.
     CardOrder,
-    /// Every card is final before the response of its prompt.
+    /// Every card is final before the response of its prompt or load.
     CardFinal,
+    /// A load shows of each card its beginning and its end, and nothing in between.
+    ReplayFinal,
     /// A progress update changes title and content only.
     ProgressFields,
     /// Progress and end of a card that shows a terminal or a diff keep showing it.
@@ -118,7 +120,8 @@ impl Checker {
             let state = self.sessions.entry(session.clone()).or_default();
             match method {
                 "session/prompt" => state.prompts += 1,
-                "session/load" | "session/resume" => state.begin_load(),
+                "session/load" => state.begin_load(),
+                "session/resume" => state.begin_resume(),
                 _ => {}
             }
         }
@@ -148,8 +151,9 @@ impl Checker {
         let state = self.sessions.entry(session.clone()).or_default();
         let mut found = match request.method.as_str() {
             "session/prompt" => state.end_prompt(),
-            "session/load" | "session/resume" => {
-                state.end_load(result.is_some());
+            "session/load" => state.end_load(result.is_some()),
+            "session/resume" => {
+                state.end_resume(result.is_some());
                 Vec::new()
             }
             "session/close" if result.is_some() => state.close(),
@@ -197,11 +201,13 @@ impl Checker {
         self.found(session, found);
     }
 
+    /// The agent has ended; what comes now is said with the next one, which has no session open.
     fn exit(&mut self, exit: Exit) {
+        self.sessions.clear();
+        let mut unanswered: Vec<_> = self.requests.drain().map(|(_, request)| request).collect();
         if matches!(exit, Exit::Signal(_)) {
             return;
         }
-        let mut unanswered: Vec<_> = self.requests.drain().map(|(_, request)| request).collect();
         unanswered.sort_by_key(|request| request.row);
         for Request { row, method, .. } in unanswered {
             self.violation(Rule::OneResponse, format!("{method} of row {row} was never answered"));

@@ -2,12 +2,13 @@
 //!
 //! | What | Becomes |
 //! |---|---|
-//! | JSON-RPC ids of both sides | numbers, in order of first appearance |
+//! | JSON-RPC ids of both sides | numbers, in order of first appearance with each agent |
 //! | generated ids of sessions, runs, messages and calls (a script's own call ids stay) | `{session:1}`, `{run:1}`, … |
 //! | any other UUID | `{uuid:1}` |
 //! | the generated folders, in every spelling | `{cwd}`, `{home}`, … as [`Facts`] says |
 //! | times in text, and those of log lines | `{time}`, and 0 so that a log stays readable as one |
 //! | the agent's version | `{version}` |
+//! | the checksums of log lines | nothing: they are left out |
 //! | system prompt and tool descriptions in logs, unless [`Facts::show_header`] | `{system}`, `{description}` |
 //!
 //! Tokens are numbered in order of first appearance as the value of a key that names an identity, first
@@ -34,6 +35,9 @@ use text::Rewriter;
 
 /// What the methods begin with by which the client steers the scripted model and not the agent.
 pub(crate) const HARNESS: &str = "_weft/scripted/";
+
+/// The member of a log's line that holds the checksum of the others.
+const CHECKSUM: &str = "crc";
 
 /// What the normaliser is told about the run.
 #[derive(Clone, Debug, Default)]
@@ -109,13 +113,19 @@ fn transcript_line(row: Row, ids: &mut RpcIds, rewriter: &mut Rewriter) -> Strin
                 line: rewriter.value(&line),
             }
         }
-        exit @ Row::Exit { .. } => exit,
+        exit @ Row::Exit { .. } => {
+            ids.clear();
+            exit
+        }
     };
     serde_json::to_string(&row).expect("a row is plain JSON")
 }
 
 fn log_line(line: &Value, show_header: bool, rewriter: &mut Rewriter) -> String {
     let mut line = line.clone();
+    if let Some(line) = line.as_object_mut() {
+        line.shift_remove(CHECKSUM);
+    }
     for place in ["/time", "/createdAt", "/data/delayMs"] {
         if let Some(time) = line.pointer_mut(place) {
             *time = json!(0);
@@ -138,6 +148,11 @@ struct RpcIds {
 }
 
 impl RpcIds {
+    /// The agent has ended: the ids that are used with the next one are others.
+    fn clear(&mut self) {
+        self.seen.clear();
+    }
+
     fn number(&mut self, dir: Direction, line: &mut Value) {
         let is_request = line.get("method").is_some();
         if let Some(id) = line.get_mut("id").filter(|id| !id.is_null()) {

@@ -17,7 +17,7 @@ pub enum Row {
         /// The line. Text that was no JSON is kept as a JSON string, which no message can be.
         line: Value,
     },
-    /// The end of the agent; the last entry of a transcript that has one.
+    /// The end of the agent. What follows is said with another one, whose home is the same.
     Exit {
         /// How it ended.
         exit: Exit,

@@ -31,7 +31,7 @@ impl CardState {
     }
 
     pub(super) fn is_final(&self) -> bool {
-        matches!(self.live.status.as_str(), "completed" | "failed")
+        self.live.is_final()
     }
 
     pub(super) fn update(&mut self, update: &Value) -> Vec<Found> {

@@ -25,27 +25,48 @@ pub(super) struct Session {
     closed: bool,
     /// Prompts that are not answered yet; more than one only until the agent refuses the others.
     pub(super) prompts: usize,
-    /// Loads and resumes that are not answered yet.
+    /// Loads that are not answered yet.
     loads: usize,
+    /// Resumes that are not answered yet.
+    resumes: usize,
     cards: BTreeMap<String, CardState>,
 }
 
 impl Session {
     pub(super) fn is_known(&self) -> bool {
-        self.opened || self.closed || self.loads > 0
+        self.opened || self.closed || self.loads + self.resumes > 0
     }
 
     /// A load names the session; unless it is open, the replay starts its cards anew.
     pub(super) fn begin_load(&mut self) {
         self.loads += 1;
+        self.reopen();
+    }
+
+    /// A resume names the session as a load does, and replays nothing.
+    pub(super) fn begin_resume(&mut self) {
+        self.resumes += 1;
+        self.reopen();
+    }
+
+    fn reopen(&mut self) {
         if !self.opened {
             self.closed = false;
             self.cards.clear();
         }
     }
 
-    pub(super) fn end_load(&mut self, succeeded: bool) {
+    pub(super) fn end_load(&mut self, succeeded: bool) -> Vec<Found> {
         self.loads = self.loads.saturating_sub(1);
+        self.opened |= succeeded;
+        match succeeded && self.prompts == 0 {
+            true => self.open_cards("its load was answered"),
+            false => Vec::new(),
+        }
+    }
+
+    pub(super) fn end_resume(&mut self, succeeded: bool) {
+        self.resumes = self.resumes.saturating_sub(1);
         self.opened |= succeeded;
     }
 
@@ -78,6 +99,9 @@ impl Session {
             return Vec::new();
         }
         let mut found: Vec<_> = self.turn_bound(kind).into_iter().collect();
+        if self.loads > 0 && self.prompts == 0 && kind == "tool_call_update" && update["status"] == "in_progress" {
+            found.push((Rule::ReplayFinal, "a load shows the progress of a card".to_owned()));
+        }
         if kind == "tool_call" || kind == "tool_call_update" {
             found.extend(self.card(kind, update));
         }

@@ -1,5 +1,7 @@
 //! Each rule against a transcript that breaks it and one that does not.
 
+mod loads;
+
 use serde_json::json;
 
 use super::*;
@@ -249,25 +251,6 @@ fn a_refused_close_closes_nothing() {
         update("agent_message_chunk", json!({})),
     ]);
     check(&rows, &[]);
-}
-
-#[test]
-fn a_load_replays_cards_before_its_response_and_after_a_close() {
-    let replay = [
-        card("tool_call in_progress", json!({})),
-        card("tool_call_update failed", json!({})),
-    ];
-    let mut rows = whole_prompt(replay.clone());
-    rows.extend([
-        ask(2, "session/close", &json!({"sessionId": "a"})),
-        result(2, &json!({})),
-    ]);
-    rows.push(ask(3, "session/load", &json!({"sessionId": "a"})));
-    rows.extend(replay);
-    rows.push(result(3, &json!({})));
-    check(&rows, &[]);
-    rows.push(update("agent_message_chunk", json!({})));
-    check(&rows, &[(rows.len(), Rule::WithinPrompt)]);
 }
 
 #[test]

@@ -24,6 +24,10 @@ pub(super) fn without_races(rows: &[Row]) -> Vec<Row> {
                 _ => {}
             }
         }
+        if let Row::Exit { .. } = row {
+            // What the next agent answers has nothing to do with what this one was asked.
+            asked.clear();
+        }
         ordered.push((place, row));
     }
     // The sort is stable, so that the response follows its request.

@@ -159,6 +159,30 @@ fn the_harness_gets_its_responses_at_once_whenever_they_came() {
 }
 
 #[test]
+fn ids_begin_anew_with_each_agent() {
+    let gate = json!({"id": 5, "method": "_weft/scripted/gate/open"});
+    let rows = [
+        sent(json!({"id": 4, "method": "session/prompt"})),
+        sent(gate.clone()),
+        Row::Exit { exit: Exit::Signal(9) },
+        sent(gate),
+        sent(json!({"id": 4, "method": "session/load"})),
+        got(json!({"id": 5, "result": {}})),
+        got(json!({"id": 4, "result": {}})),
+    ];
+    let expected = [
+        r#"{"dir":">","line":{"id":1,"method":"session/prompt"}}"#,
+        r#"{"dir":">","line":{"id":2,"method":"_weft/scripted/gate/open"}}"#,
+        r#"{"exit":{"signal":9}}"#,
+        r#"{"dir":">","line":{"id":1,"method":"_weft/scripted/gate/open"}}"#,
+        r#"{"dir":"<","line":{"id":1,"result":{}}}"#,
+        r#"{"dir":">","line":{"id":2,"method":"session/load"}}"#,
+        r#"{"dir":"<","line":{"id":2,"result":{}}}"#,
+    ];
+    assert_eq!(transcript(&rows), expected);
+}
+
+#[test]
 fn an_agents_withdrawal_is_left_out_since_it_races_with_the_answer() {
     let withdrawal = |row: fn(Value) -> Row| row(json!({"method": "$/cancel_request", "params": {"requestId": 1}}));
     let rows = [sent(json!({"id": 1, "method": "x"})), withdrawal(got), withdrawal(sent)];
@@ -219,16 +243,16 @@ fn logs_that_nothing_names_are_ordered_by_what_does_not_change() {
 #[test]
 fn f6_times_of_a_log_are_zero_and_the_bulk_of_its_headers_is_hidden_unless_wanted() {
     let events = [
-        json!({"seq": 0, "time": 99, "type": "turn/start", "data": {"turn": 1}}),
+        json!({"seq": 0, "time": 99, "type": "turn/start", "data": {"turn": 1, "crc": 1}, "crc": 4_294_967_295_u32}),
         json!({"seq": 1, "time": 99, "type": "model/retry", "data": {"delayMs": 731}}),
         json!({"seq": 2, "time": 99, "type": "request/header", "data": {
             "system": "long", "tools": [{"name": "bash", "description": "long", "parameters": {"type": "object"}}]
         }}),
     ];
-    let logs = [log(A, json!({"version": 1, "createdAt": 99}), &events)];
+    let logs = [log(A, json!({"version": 1, "createdAt": 99, "crc": 7}), &events)];
     let hidden = [
         r#"{"version":1,"createdAt":0,"id":"{session:1}"}"#,
-        r#"{"seq":0,"time":0,"type":"turn/start","data":{"turn":1}}"#,
+        r#"{"seq":0,"time":0,"type":"turn/start","data":{"turn":1,"crc":1}}"#,
         r#"{"seq":1,"time":0,"type":"model/retry","data":{"delayMs":0}}"#,
         r#"{"seq":2,"time":0,"type":"request/header","data":{"system":"{system}","tools":[{"name":"bash","description":"{description}","parameters":{}}]}}"#,
     ];
