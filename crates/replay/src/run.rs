@@ -3,23 +3,27 @@
 mod expected;
 mod failure;
 mod home;
+mod logs;
+mod missed;
 mod player;
+mod reload;
 mod signal;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
+mod verify;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
-
 pub use failure::{Failure, StepError};
 use home::Home;
-use player::Player;
+use logs::{LogFile, read_logs};
+use player::{End, Player};
+use reload::reload;
+use verify::verify;
 
-use crate::normalise::HARNESS;
 use crate::scenario::Scenario;
-use crate::{Normalised, WireClient, normalise, t_check};
+use crate::{Normalised, SessionLog, normalise, t_check};
 
 /// What is done with the outcome of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,29 +89,31 @@ async fn judge(weft: &Path, scenario: &Scenario, compare: Compare, report: &mut 
     let home = Home::make(scenario)?;
     let mut facts = home.facts(scenario);
     facts.show_header = scenario.script.show_header;
-    let mut client = WireClient::spawn(&home.command(weft)).map_err(Failure::Agent)?;
-    let played = play(scenario, &home, &mut client, &mut report.failures).await;
-    let rows = client.rows().to_vec();
-    drop(client);
+    let (agent, cwd) = (home.agent(weft), home.cwd());
+    let mut player = Player::start(agent.clone(), &cwd).map_err(Failure::Agent)?;
+    let played = play(scenario, &mut player, &mut report.failures).await;
+    let rows = player.rows();
+    drop(player);
     report
         .failures
         .extend(t_check(&rows).into_iter().map(Failure::Violation));
     if let Err(failure) = played {
         return Err(failure.after(&normalise(&rows, &[], &facts).transcript));
     }
-    let found = normalise(&rows, &home.logs()?, &facts);
-    settle(scenario, &found, compare, report)
+    let files = read_logs(&home.sessions())?;
+    let logs: Vec<SessionLog> = files.iter().map(LogFile::parse).collect::<Result<_, _>>()?;
+    let ids: Vec<_> = logs.iter().map(|log| log.id.as_str()).collect();
+    report.failures.extend(verify(home.command(weft), &ids).await?);
+    let loaded = reload(&agent, &home, &scenario.script.capabilities(), &rows).await?;
+    report.failures.extend(loaded);
+    if read_logs(&home.sessions())? != files {
+        report.failures.extend(verify(home.command(weft), &ids).await?);
+    }
+    settle(scenario, &normalise(&rows, &logs, &facts), compare, report)
 }
 
 /// Plays the steps, asks what the scripted model missed, and sees the agent end.
-async fn play(
-    scenario: &Scenario,
-    home: &Home,
-    client: &mut WireClient,
-    failures: &mut Vec<Failure>,
-) -> Result<(), Failure> {
-    let cwd = home.cwd();
-    let mut player = Player::new(client, &cwd);
+async fn play(scenario: &Scenario, player: &mut Player<'_>, failures: &mut Vec<Failure>) -> Result<(), Failure> {
     for (at, step) in scenario.script.steps.iter().enumerate() {
         player.step(&step.action).await.map_err(|source| Failure::Step {
             number: at + 1,
@@ -117,43 +123,21 @@ async fn play(
             transcript: String::new(),
         })?;
     }
-    let (expected, ended) = player.exit();
-    if client.is_writable() {
-        failures.extend(leftovers(client).await?);
-    }
-    let finished = match ended {
-        Some(finished) => finished,
-        None => client.finish().await.map_err(Failure::Agent)?,
-    };
-    if finished.exit != expected {
-        failures.push(Failure::Exit {
-            found: finished.exit,
-            expected,
-            stderr: finished.stderr,
-        });
-    }
-    if finished.survivors {
-        failures.push(Failure::Survivors);
+    let (ends, missed) = player.finish().await.map_err(Failure::Agent)?;
+    failures.extend(missed.failures());
+    for End { expected, finished } in ends {
+        if finished.exit != expected {
+            failures.push(Failure::Exit {
+                found: finished.exit,
+                expected,
+                stderr: finished.stderr,
+            });
+        }
+        if finished.survivors {
+            failures.push(Failure::Survivors);
+        }
     }
     Ok(())
-}
-
-/// What the scripted model reports.
-async fn leftovers(client: &mut WireClient) -> Result<Vec<Failure>, Failure> {
-    let report = client.request(&format!("{HARNESS}report"), json!({})).await;
-    let report = report.map_err(Failure::Agent)?;
-    let of = |key: &str, what: &'static str| {
-        let entries = report[key].as_array().map(Vec::as_slice).unwrap_or_default();
-        let text = |entry: &Value| entry.as_str().map_or_else(|| entry.to_string(), str::to_owned);
-        let entries: Vec<_> = entries.iter().map(text).collect();
-        (!entries.is_empty()).then_some(Failure::Model { what, entries })
-    };
-    let found = [
-        of("unused", "replies that were not used"),
-        of("unknown", "requests without a reply"),
-        of("unmatchedGates", "gates without their counterpart"),
-    ];
-    Ok(found.into_iter().flatten().collect())
 }
 
 fn settle(scenario: &Scenario, found: &Normalised, compare: Compare, report: &mut Report) -> Result<(), Failure> {

@@ -9,7 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use script::Script;
-pub(crate) use step::{Action, Await, ExpectError, Request, Signal, SignalName, SignalTarget, WaitUpdate, WriteFile};
+pub(crate) use step::{
+    Action, Await, ExpectError, ListSessions, Request, Restart, Signal, SignalName, SignalTarget, WaitUpdate, WriteFile,
+};
 
 /// A scenario that cannot be played because of how it is written.
 #[derive(Debug, thiserror::Error)]

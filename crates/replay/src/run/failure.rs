@@ -73,6 +73,26 @@ pub enum Failure {
     /// T-check found something.
     #[error("the transcript breaks a rule: {0}")]
     Violation(Violation),
+    /// A log is not sound.
+    #[error("verifying the logs failed: {0}")]
+    Verify(String),
+    /// A load does not show what was shown live.
+    #[error("session {session}, loaded by a new agent: {problem}")]
+    Reload {
+        /// The session, by its number in the transcript.
+        session: usize,
+        /// What is different: which call and which field of it, or what else.
+        problem: String,
+    },
+    /// T-check found something in what a load shows.
+    #[error("what a load shows breaks a rule: {0}")]
+    ReloadViolation(Violation),
+    /// A load that had nothing to repair wrote into a log.
+    #[error("a load has changed {}", path.display())]
+    ReloadWrote {
+        /// The log.
+        path: PathBuf,
+    },
     /// The outcome is another than the file says.
     #[error("{} differs:\n{diff}", path.display())]
     Differs {

@@ -4,18 +4,17 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use tempfile::TempDir;
 use toml::Table;
 
 use super::Failure;
 use crate::scenario::Scenario;
-use crate::{Facts, SessionLog, WireCommand};
+use crate::{Facts, WireCommand};
 
 /// Variables that the agent gets from the caller; it sees no others.
 const INHERITED: [&str; 3] = ["PATH", "TMPDIR", "LLVM_PROFILE_FILE"];
 
-/// A fresh `WEFT_HOME`, a copy of the workspace and a place for logs; all gone when this is dropped.
+/// A fresh `WEFT_HOME` and a copy of the workspace; both gone when this is dropped.
 pub(super) struct Home {
     root: TempDir,
 }
@@ -26,9 +25,7 @@ impl Home {
         let home = Self {
             root: root.map_err(failed("make a folder in", &std::env::temp_dir()))?,
         };
-        for folder in [home.home(), home.log_dir()] {
-            fs::create_dir(&folder).map_err(failed("make", &folder))?;
-        }
+        fs::create_dir(home.home()).map_err(failed("make", &home.home()))?;
         let config = home.home().join("config.toml");
         fs::write(&config, configuration(scenario)).map_err(failed("write", &config))?;
         let workspace = scenario.dir.join("workspace");
@@ -43,8 +40,9 @@ impl Home {
         self.root.path().join("home")
     }
 
-    fn log_dir(&self) -> PathBuf {
-        self.root.path().join("logs")
+    /// The folder that the agent keeps its sessions in; it is not there before the first.
+    pub(super) fn sessions(&self) -> PathBuf {
+        self.home().join("sessions")
     }
 
     /// The folder that sessions work in.
@@ -53,8 +51,13 @@ impl Home {
     }
 
     /// The command that starts the agent.
+    pub(super) fn agent(&self, weft: &Path) -> WireCommand {
+        self.command(weft).arg("acp")
+    }
+
+    /// The program with the environment that is this home's, and no arguments yet.
     pub(super) fn command(&self, weft: &Path) -> WireCommand {
-        let mut command = WireCommand::new(weft).arg("acp").arg("--export").arg(self.log_dir());
+        let mut command = WireCommand::new(weft);
         command.cwd = Some(self.cwd());
         command.inherit_env = false;
         for name in INHERITED {
@@ -74,22 +77,8 @@ impl Home {
         let mut facts = Facts::default();
         facts.folder(&self.cwd(), "{cwd}");
         facts.folder(&self.home(), "{home}");
-        facts.folder(&self.log_dir(), "{logs}");
         facts.folder(&scenario.dir, "{scenario}");
         facts
-    }
-
-    /// The logs that the agent has exported, by file name.
-    pub(super) fn logs(&self) -> Result<Vec<SessionLog>, Failure> {
-        let dir = self.log_dir();
-        let entries = fs::read_dir(&dir).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let mut paths: Vec<_> = entries
-            .map_err(failed("read", &dir))?
-            .iter()
-            .map(fs::DirEntry::path)
-            .collect();
-        paths.sort();
-        paths.iter().map(|path| read_log(path)).collect()
     }
 }
 
@@ -132,27 +121,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read_log(path: &Path) -> Result<SessionLog, Failure> {
-    let text = fs::read_to_string(path).map_err(failed("read", path))?;
-    let bad = |line: usize, problem: String| Failure::Log {
-        path: path.to_owned(),
-        line,
-        problem,
-    };
-    let lines: Vec<_> = text.split_inclusive('\n').collect();
-    if let Some(last) = lines.last().filter(|last| !last.ends_with('\n')) {
-        return Err(bad(lines.len(), format!("the log ends within a line: {last}")));
-    }
-    let parse = |(at, line): (usize, &&str)| {
-        serde_json::from_str::<Value>(line).map_err(|error| bad(at + 1, format!("the line is no JSON: {error}")))
-    };
-    Ok(SessionLog {
-        id: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        lines: lines.iter().enumerate().map(parse).collect::<Result<_, _>>()?,
-    })
-}
-
-fn failed(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
+/// What to make of an error that kept a file from being read or written.
+pub(super) fn failed(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
     let path = path.to_owned();
     move |source| Failure::File { what, path, source }
 }

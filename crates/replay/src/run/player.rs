@@ -5,39 +5,87 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use super::missed::Missed;
 use super::{StepError, signal};
 use crate::normalise::HARNESS;
-use crate::scenario::{Action, Await, ExpectError, Request, Signal, SignalTarget, WaitUpdate, WriteFile};
-use crate::{Exit, Finished, RequestId, Response, WireClient};
+use crate::scenario::{
+    Action, Await, ExpectError, ListSessions, Request, Restart, Signal, SignalName, SignalTarget, WaitUpdate, WriteFile,
+};
+use crate::{Exit, Finished, RequestId, Response, Row, WireClient, WireCommand, WireError};
+
+/// The number of the signal that no process survives.
+const SIGKILL: i32 = 9;
 
 /// A client in the middle of its script.
 pub(super) struct Player<'a> {
-    client: &'a mut WireClient,
+    command: WireCommand,
+    client: WireClient,
     /// The folder of the sessions.
     cwd: &'a Path,
     /// Session ids by the script's names.
     sessions: HashMap<String, String>,
     /// Requests by the script's names for their responses.
     requests: HashMap<String, RequestId>,
-    expected_exit: Exit,
-    finished: Option<Finished>,
+    /// What was said with the agents that have been replaced.
+    rows: Vec<Row>,
+    /// Every end of an agent so far.
+    ends: Vec<End>,
+    missed: Missed,
+}
+
+/// How an agent ended.
+pub(super) struct End {
+    pub(super) expected: Exit,
+    pub(super) finished: Finished,
 }
 
 impl<'a> Player<'a> {
-    pub(super) fn new(client: &'a mut WireClient, cwd: &'a Path) -> Self {
-        Self {
-            client,
+    /// Starts the agent.
+    pub(super) fn start(command: WireCommand, cwd: &'a Path) -> Result<Self, WireError> {
+        Ok(Self {
+            client: WireClient::spawn(&command)?,
+            command,
             cwd,
             sessions: HashMap::new(),
             requests: HashMap::new(),
-            expected_exit: Exit::Code(0),
-            finished: None,
-        }
+            rows: Vec::new(),
+            ends: Vec::new(),
+            missed: Missed::default(),
+        })
     }
 
-    /// The exit that is expected, and the one that a step has already waited for.
-    pub(super) fn exit(self) -> (Exit, Option<Finished>) {
-        (self.expected_exit, self.finished)
+    /// Everything that was said so far.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        self.rows.iter().chain(self.client.rows()).cloned().collect()
+    }
+
+    /// Asks what the scripted model missed and sees the agent end, unless a step has done so. Gives every end and what
+    /// the model missed.
+    pub(super) async fn finish(&mut self) -> Result<(Vec<End>, Missed), WireError> {
+        if self.has_ended() {
+            return Ok((std::mem::take(&mut self.ends), Missed::default()));
+        }
+        self.ask_model().await?;
+        self.end(Exit::Code(0)).await?;
+        Ok((std::mem::take(&mut self.ends), std::mem::take(&mut self.missed)))
+    }
+
+    /// Whether a step has seen the end of the agent that was started last.
+    fn has_ended(&self) -> bool {
+        matches!(self.client.rows().last(), Some(Row::Exit { .. }))
+    }
+
+    async fn ask_model(&mut self) -> Result<(), WireError> {
+        if self.client.is_writable() {
+            self.missed.ask(&mut self.client).await?;
+        }
+        Ok(())
+    }
+
+    async fn end(&mut self, expected: Exit) -> Result<(), WireError> {
+        let finished = self.client.finish().await?;
+        self.ends.push(End { expected, finished });
+        Ok(())
     }
 
     pub(super) async fn step(&mut self, action: &Action) -> Result<(), StepError> {
@@ -64,6 +112,13 @@ impl<'a> Player<'a> {
             }
             Action::Cancel(of) => Ok(self.client.cancel(&self.sessions[&of.session]).await?),
             Action::CloseSession(of) => Ok(self.client.close_session(&self.sessions[&of.session]).await?),
+            Action::LoadSession(of) => self.reopen("session/load", &of.session).await,
+            Action::ResumeSession(of) => self.reopen("session/resume", &of.session).await,
+            Action::ListSessions(list) => self.list_sessions(list).await,
+            Action::DeleteSession(of) => {
+                let params = json!({"sessionId": self.session(&of.session)});
+                Ok(self.client.request("session/delete", params).await.map(drop)?)
+            }
             Action::OpenGate(open) => self.harness("gate/open", json!({"gate": open.gate})).await,
             Action::WaitGate(wait) => {
                 let mut params = json!({"gate": wait.gate});
@@ -78,11 +133,8 @@ impl<'a> Player<'a> {
                 self.client.close_stdin();
                 Ok(())
             }
-            Action::WaitExit(exit) => {
-                self.expected_exit = exit.expected();
-                self.finished = Some(self.client.finish().await?);
-                Ok(())
-            }
+            Action::WaitExit(exit) => Ok(self.end(exit.expected()).await?),
+            Action::Restart(restart) => self.restart(restart).await,
         }
     }
 
@@ -108,6 +160,43 @@ impl<'a> Player<'a> {
             return Err(unexpected(&result, "a sessionId"));
         };
         self.sessions.insert(name.to_owned(), id.to_owned());
+        Ok(())
+    }
+
+    async fn reopen(&mut self, method: &str, name: &str) -> Result<(), StepError> {
+        let params = json!({"sessionId": self.session(name), "cwd": self.cwd, "mcpServers": []});
+        Ok(self.client.request(method, params).await.map(drop)?)
+    }
+
+    async fn list_sessions(&mut self, list: &ListSessions) -> Result<(), StepError> {
+        let result = self.client.request("session/list", json!({"cwd": self.cwd})).await?;
+        let rows = result["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let found: Vec<_> = rows.iter().map(|row| row["sessionId"].as_str()).collect();
+        let ids: Vec<_> = list.sessions.iter().map(|name| self.session(name)).collect();
+        let expected: Vec<_> = ids.iter().map(|id| Some(id.as_str())).collect();
+        match found == expected {
+            true => Ok(()),
+            false => Err(unexpected(&result, &format!("the sessions {:?}", list.sessions))),
+        }
+    }
+
+    /// Sees the agent end, if it has not, and starts the next one.
+    async fn restart(&mut self, restart: &Restart) -> Result<(), StepError> {
+        if !self.has_ended() {
+            self.ask_model().await?;
+            let expected = match restart.kill {
+                true => {
+                    signal::send(self.client.pid(), SignalName::Kill)?;
+                    Exit::Signal(SIGKILL)
+                }
+                false => Exit::Code(0),
+            };
+            self.end(expected).await?;
+        }
+        let next = WireClient::spawn(&self.command)?;
+        let ended = std::mem::replace(&mut self.client, next);
+        self.rows.extend_from_slice(ended.rows());
+        self.requests.clear();
         Ok(())
     }
 

@@ -239,7 +239,9 @@ async fn the_exit_must_be_the_expected_one() {
 #[tokio::test]
 async fn a_worker_is_found_and_signalled() {
     let worker = r#"mkfifo hold
-printf '%s\n' "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"$1\",\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"working\"}}}}"
+said="{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"$1\",\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"working\"}}}}"
+printf '%s\n' "$said" >>"$2"
+printf '%s\n' "$said"
 read -r line <hold
 "#;
     let kill = "[[step]]\nwait_update = { session = \"a\", content = \"working\" }\n[[step]]\nsignal = { target = \"worker\", name = \"SIGKILL\" }\n";
@@ -283,6 +285,92 @@ async fn parameters_of_a_request_are_filled_and_extra_steps_reach_the_wire() {
     ] {
         assert!(transcript.contains(part), "{part} is not in\n{transcript}");
     }
+}
+
+/// The steps of a client that begins with `START`, each with its name alone in short.
+fn steps(steps: &[&str]) -> String {
+    let steps = steps.iter().map(|step| format!("[[step]]\n{step}\n"));
+    format!("{START}{}", steps.collect::<String>())
+}
+
+const SAY: [&str; 2] = [
+    "prompt = { session = \"a\", text = \"hello\", as = \"p\" }",
+    "await = { response = \"p\" }",
+];
+
+#[tokio::test]
+async fn an_agent_is_replaced_and_the_next_one_knows_its_sessions() {
+    let all = |kill: bool, load: &str| {
+        let restart = format!("restart = {{ kill = {kill} }}");
+        let more = [
+            "initialize = {}",
+            load,
+            "list_sessions = { sessions = [\"a\"] }",
+            SAY[0],
+            SAY[1],
+        ];
+        steps(&[&SAY[..], &[&restart], &more].concat())
+    };
+    for (kill, how) in [(false, "load"), (true, "load"), (true, "resume")] {
+        let dir = scenario(&all(kill, &format!("{how}_session = {{ session = \"a\" }}")), &[]);
+        let report = played(&dir, Compare::Bless).await;
+        assert!(report.is_ok(), "{:?}", report.failures);
+        let transcript = fs::read_to_string(dir.path().join("transcript.jsonl")).unwrap();
+        let lines: Vec<_> = transcript.lines().collect();
+        let exit = lines.iter().position(|line| line.starts_with("{\"exit\"")).unwrap();
+        let expected = if kill {
+            r#"{"exit":{"signal":9}}"#
+        } else {
+            r#"{"exit":{"code":0}}"#
+        };
+        assert_eq!(lines[exit], expected);
+        assert!(lines[exit + 1].contains(r#""id":1,"method":"initialize""#));
+        assert!(lines[exit + 3].contains(&format!(r#""method":"session/{how}""#)));
+        assert_eq!(*lines.last().unwrap(), r#"{"exit":{"code":0}}"#);
+    }
+}
+
+#[tokio::test]
+async fn another_list_of_sessions_fails_the_step() {
+    let found = failures(&scenario(&steps(&["list_sessions = { sessions = [] }"]), &[])).await;
+    assert!(found[0].contains("expected the sessions []"), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_session_that_was_deleted_has_no_log_and_is_not_loaded() {
+    let client = steps(&[&SAY[..], &["delete_session = { session = \"a\" }"]].concat());
+    let dir = scenario(&client, &[("unloadable", "")]);
+    assert!(played(&dir, Compare::Bless).await.is_ok());
+    assert_eq!(fs::read_to_string(dir.path().join("log.jsonl")).unwrap(), "");
+}
+
+#[tokio::test]
+async fn g14_a_load_that_shows_something_else_fails_the_scenario() {
+    let found = failures(&scenario(&one_prompt("hello"), &[("replay", "more")])).await;
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].starts_with("session 1, loaded by a new agent: item 2: live") && found[0].contains("more"),
+        "{found:?}"
+    );
+    let found = failures(&scenario(&one_prompt("hello"), &[("unloadable", "")])).await;
+    let refused = "session 1, loaded by a new agent: it is refused: it is gone (-32602)";
+    assert_eq!(found[..2], [refused, refused]);
+}
+
+#[tokio::test]
+async fn a_load_that_writes_into_a_log_fails_the_scenario() {
+    let found = failures(&scenario(&one_prompt("hello"), &[("rewrite", "")])).await;
+    let wrote = |found: &String| found.starts_with("a load has changed ") && found.ends_with("log.jsonl");
+    assert!(found.len() == 2 && found.iter().all(wrote), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_log_that_is_not_sound_fails_the_scenario() {
+    let found = failures(&scenario(&one_prompt("hello"), &[("sound", "false")])).await;
+    assert_eq!(
+        found,
+        ["verifying the logs failed: session 0190aaaa-0000-7000-8000-000000000001 is not sound: {}"]
+    );
 }
 
 #[test]

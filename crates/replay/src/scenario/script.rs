@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use toml::Spanned;
 
 use super::step::Action;
@@ -55,6 +56,15 @@ impl Script {
         }
         Ok(script)
     }
+
+    /// The capabilities of the client that is there at the end.
+    pub(crate) fn capabilities(&self) -> Map<String, Value> {
+        let last = self.steps.iter().rev().find_map(|step| match &step.action {
+            Action::Initialize(initialize) => Some(initialize.capabilities.clone()),
+            _ => None,
+        });
+        last.unwrap_or_default()
+    }
 }
 
 /// The names that the steps so far have defined.
@@ -70,7 +80,7 @@ impl Names {
         if self.input_closed && action.writes() {
             return Err("found a step that writes after close_stdin, expected one that only reads".to_owned());
         }
-        if let Some(session) = action.session() {
+        for session in action.sessions() {
             expect("session", session, &self.sessions)?;
         }
         match action {
@@ -88,6 +98,11 @@ impl Names {
             }
             Action::CloseStdin(_) | Action::WaitExit(_) => {
                 self.input_closed = true;
+                Ok(())
+            }
+            Action::Restart(_) => {
+                self.input_closed = false;
+                self.responses.clear();
                 Ok(())
             }
             _ => Ok(()),

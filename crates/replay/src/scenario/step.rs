@@ -1,8 +1,11 @@
 //! The steps that a client's script can have. `docs/scenario-client.md` describes them for people.
 
-use regex::Regex;
-use serde::{Deserialize, Deserializer, de};
+mod wait;
+
+use serde::Deserialize;
 use serde_json::{Map, Value};
+
+pub(crate) use wait::{Pattern, WaitUpdate};
 
 use crate::{Exit, PermissionAnswer};
 
@@ -21,12 +24,17 @@ pub(crate) enum Action {
     AnswerPermission(AnswerPermission),
     Cancel(OfSession),
     CloseSession(OfSession),
+    LoadSession(OfSession),
+    ResumeSession(OfSession),
+    ListSessions(ListSessions),
+    DeleteSession(OfSession),
     OpenGate(OpenGate),
     WaitGate(WaitGate),
     WriteFile(WriteFile),
     Signal(Signal),
     CloseStdin(CloseStdin),
     WaitExit(WaitExit),
+    Restart(Restart),
 }
 
 /// Sends `initialize` and waits for its result.
@@ -89,26 +97,19 @@ pub(crate) struct ExpectError {
     pub(crate) message: Option<Pattern>,
 }
 
-/// Waits for an update that fits every key that is given.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WaitUpdate {
-    pub(crate) session: String,
-    /// The value of `sessionUpdate`.
-    pub(crate) kind: Option<String>,
-    /// The call id.
-    pub(crate) call: Option<String>,
-    pub(crate) status: Option<String>,
-    pub(crate) title: Option<Pattern>,
-    /// Searched in the text of the update's content.
-    pub(crate) content: Option<Pattern>,
-}
-
 /// A step about one session.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OfSession {
     pub(crate) session: String,
+}
+
+/// Sends `session/list` for the workspace and waits for its result.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListSessions {
+    /// The sessions it must hold, in this order, and no others.
+    pub(crate) sessions: Vec<String>,
 }
 
 /// Appends answers for the permission questions to come.
@@ -197,6 +198,15 @@ impl WaitExit {
     }
 }
 
+/// Ends the agent and starts another one in the same home.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Restart {
+    /// Whether it is ended with `SIGKILL`; otherwise by the end of its input.
+    #[serde(default)]
+    pub(crate) kill: bool,
+}
+
 impl Action {
     /// The step's name in the file.
     pub(crate) fn name(&self) -> &'static str {
@@ -212,28 +222,37 @@ impl Action {
             Self::AnswerPermission(_) => "answer_permission",
             Self::Cancel(_) => "cancel",
             Self::CloseSession(_) => "close_session",
+            Self::LoadSession(_) => "load_session",
+            Self::ResumeSession(_) => "resume_session",
+            Self::ListSessions(_) => "list_sessions",
+            Self::DeleteSession(_) => "delete_session",
             Self::OpenGate(_) => "open_gate",
             Self::WaitGate(_) => "wait_gate",
             Self::WriteFile(_) => "write_file",
             Self::Signal(_) => "signal",
             Self::CloseStdin(_) => "close_stdin",
             Self::WaitExit(_) => "wait_exit",
+            Self::Restart(_) => "restart",
         }
     }
 
-    /// The session that the step is about, if an earlier step must have opened it.
-    pub(super) fn session(&self) -> Option<&str> {
+    /// The sessions that the step is about, which an earlier step must have opened.
+    pub(super) fn sessions(&self) -> Vec<&str> {
         match self {
             Self::Prompt(Prompt { session, .. })
             | Self::WaitUpdate(WaitUpdate { session, .. })
             | Self::WaitPermission(OfSession { session })
             | Self::Cancel(OfSession { session })
-            | Self::CloseSession(OfSession { session }) => Some(session),
-            _ => None,
+            | Self::CloseSession(OfSession { session })
+            | Self::LoadSession(OfSession { session })
+            | Self::ResumeSession(OfSession { session })
+            | Self::DeleteSession(OfSession { session }) => vec![session],
+            Self::ListSessions(list) => list.sessions.iter().map(String::as_str).collect(),
+            _ => Vec::new(),
         }
     }
 
-    /// Whether the step writes to the agent's input.
+    /// Whether the step writes to the input of the agent that runs.
     pub(super) fn writes(&self) -> bool {
         !matches!(
             self,
@@ -245,77 +264,7 @@ impl Action {
                 | Self::WriteFile(_)
                 | Self::Signal(_)
                 | Self::WaitExit(_)
+                | Self::Restart(_)
         )
-    }
-}
-
-impl WaitUpdate {
-    /// Whether an `update` object fits.
-    pub(crate) fn fits(&self, update: &Value) -> bool {
-        let equals = |wanted: &Option<String>, key: &str| wanted.as_deref().is_none_or(|wanted| update[key] == wanted);
-        let title = || update["title"].as_str().unwrap_or_default();
-        equals(&self.kind, "sessionUpdate")
-            && equals(&self.call, "toolCallId")
-            && equals(&self.status, "status")
-            && self.title.as_ref().is_none_or(|pattern| pattern.0.is_match(title()))
-            && self
-                .content
-                .as_ref()
-                .is_none_or(|pattern| pattern.0.is_match(&text_of(&update["content"])))
-    }
-
-    /// What is waited for, in words.
-    pub(crate) fn describe(&self) -> String {
-        let pattern = |pattern: &Option<Pattern>| pattern.as_ref().map(|pattern| pattern.0.as_str().to_owned());
-        let keys = [
-            ("kind", self.kind.clone()),
-            ("call", self.call.clone()),
-            ("status", self.status.clone()),
-            ("title", pattern(&self.title)),
-            ("content", pattern(&self.content)),
-        ];
-        let keys = keys
-            .iter()
-            .filter_map(|(key, value)| Some(format!(" {key} {:?}", value.as_ref()?)));
-        format!("an update of session {:?}{}", self.session, keys.collect::<String>())
-    }
-}
-
-/// The text of a chunk's content or of a card's, one line per block.
-fn text_of(content: &Value) -> String {
-    let block = |item: &Value| {
-        item["text"]
-            .as_str()
-            .or(item["content"]["text"].as_str())
-            .map(str::to_owned)
-    };
-    match content {
-        Value::Array(items) => items.iter().filter_map(block).collect::<Vec<_>>().join("\n"),
-        single => block(single).unwrap_or_default(),
-    }
-}
-
-/// A regular expression that must be found somewhere in a text.
-#[derive(Debug)]
-pub(crate) struct Pattern(Regex);
-
-impl Pattern {
-    pub(crate) fn is_found_in(&self, text: &str) -> bool {
-        self.0.is_match(text)
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        self.0.as_str()
-    }
-}
-
-impl<'de> Deserialize<'de> for Pattern {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Regex::new(&text).map(Self).map_err(|error| {
-            let reason = error.to_string();
-            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            de::Error::custom(format!("found \"{text}\" ({reason}), expected a regular expression"))
-        })
     }
 }

@@ -37,7 +37,7 @@ fn a_mistake_is_named_with_file_line_key_and_what_was_expected() {
     );
     refused(
         "[[step]]\nsleep = {}\n",
-        "client.toml:2: unknown variant `sleep`, expected one of `initialize`, `new_session`, `prompt`, `request`, `await`, `expect_error`, `wait_update`, `wait_permission`, `answer_permission`, `cancel`, `close_session`, `open_gate`, `wait_gate`, `write_file`, `signal`, `close_stdin`, `wait_exit`",
+        "client.toml:2: unknown variant `sleep`, expected one of `initialize`, `new_session`, `prompt`, `request`, `await`, `expect_error`, `wait_update`, `wait_permission`, `answer_permission`, `cancel`, `close_session`, `load_session`, `resume_session`, `list_sessions`, `delete_session`, `open_gate`, `wait_gate`, `write_file`, `signal`, `close_stdin`, `wait_exit`, `restart`",
     );
     refused(
         "shape = 1\nstep = []\n",
@@ -87,6 +87,31 @@ fn nothing_is_written_after_the_input_was_closed() {
         "[[step]]\nwait_exit = { code = 1, signal = 9 }\n",
         "client.toml:1: found both code and signal, expected one of them",
     );
+}
+
+#[test]
+fn the_next_agent_has_an_open_input_and_the_sessions_but_no_answers_of_the_last_one() {
+    let prompt = "[[step]]\nprompt = { session = \"a\", text = \"x\", as = \"p\" }\n";
+    let begin = format!("{OPEN}{prompt}[[step]]\nclose_stdin = {{}}\n[[step]]\nrestart = {{ kill = true }}\n");
+    parse(&format!(
+        "{begin}[[step]]\nload_session = {{ session = \"a\" }}\n{prompt}"
+    ))
+    .unwrap();
+    refused(
+        &format!("{begin}[[step]]\nawait = {{ response = \"p\" }}\n"),
+        "client.toml:9: found the response \"p\", expected a step before that defines a response",
+    );
+    refused(
+        &format!("{OPEN}[[step]]\nlist_sessions = {{ sessions = [\"a\", \"b\"] }}\n"),
+        "client.toml:3: found the session \"b\", expected one of a",
+    );
+}
+
+#[test]
+fn the_capabilities_are_those_of_the_last_client() {
+    let initialize = |name: &str| format!("[[step]]\ninitialize = {{ capabilities = {{ {name} = true }} }}\n");
+    let script = parse(&format!("{}{}", initialize("x"), initialize("y"))).unwrap();
+    assert_eq!(Value::from(script.capabilities()), json!({"y": true}));
 }
 
 #[test]
