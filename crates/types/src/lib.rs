@@ -9,6 +9,8 @@ mod event;
 mod header;
 mod ids;
 mod optional;
+#[cfg(test)]
+mod test_support;
 mod workflow;
 mod workflow_runs;
 

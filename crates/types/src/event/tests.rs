@@ -125,3 +125,7 @@ fn an_ignorable_event_is_written_back_as_it_was_read() {
     let other = r#"{"ignorable":true,"data":{"a": 1.0,"b":1e2,"b":"\u00e9\n"},"type":"later/fact","time":5,"seq":4}"#;
     assert_eq!(read(other), event);
 }
+
+mod other;
+mod records;
+mod round_trip;

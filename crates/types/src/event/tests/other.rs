@@ -1,0 +1,48 @@
+//! Events that this version passes over.
+
+use serde_json::value::RawValue;
+
+use super::*;
+
+fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).expect("JSON")
+}
+
+#[test]
+fn a_type_that_must_be_understood_cannot_be_passed_over() {
+    for kind in [
+        "turn/start",
+        "tool-workflow/run-start",
+        "tool-workflow/later",
+        "tool-workflow/",
+    ] {
+        let error = OtherEvent::new(kind, raw("{}")).expect_err("must be understood");
+        assert_eq!(error, OtherEventError::Kind { kind: kind.into() });
+    }
+    for kind in ["", "tool-workflow", "later/tool-workflow/x"] {
+        OtherEvent::new(kind, raw("{}")).expect("anybody's");
+    }
+}
+
+#[test]
+fn data_that_other_readers_cannot_get_through_are_refused() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    OtherEvent::new("later/fact", raw(&nested(120))).expect("deep, but readable");
+    OtherEvent::new("later/fact", raw(r#"{"text":"[[\"[[\\","more":[[]]}"#)).expect("texts do not nest");
+    let line = |depth| {
+        format!(
+            r#"{{"seq":0,"time":0,"type":"later/fact","ignorable":true,"data":{}}}"#,
+            nested(depth)
+        )
+    };
+    assert_eq!(read(&line(120)).body.kind(), "later/fact");
+    for depth in [121, 100_000] {
+        assert!(refused(&line(depth)).contains("nested more than 120 levels deep"));
+    }
+}
+
+#[test]
+fn line_breaks_between_tokens_are_dropped() {
+    let other = OtherEvent::new("later/fact", raw("{\r\n  \"a\":\n\"b\\n\"\r}")).expect("ignorable");
+    assert_eq!(other.data().get(), r#"{  "a":"b\n"}"#);
+}
