@@ -49,7 +49,7 @@ const MEASUREMENTS: &[Measurement] = &[
 
 /// Builds what is measured, measures it, and prints the figures.
 pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> anyhow::Result<()> {
-    command::run(&mut command::cargo(&[
+    workspace.run(&mut command::cargo(&[
         "build",
         "--release",
         "--locked",

@@ -1,11 +1,15 @@
 //! Starting other programs, `cargo` above all.
 
+mod supervise;
+
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
+
+pub(crate) use supervise::Limit;
 
 /// A command that is run to its end, its output shown or captured.
 #[expect(clippy::disallowed_methods, reason = "the chores start their programs here only")]
@@ -29,23 +33,22 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Shows the command line and runs it with our own input and output.
-pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
+/// Shows the command line and runs it, its output shown and its input empty.
+pub(crate) fn run(command: &mut Command, limit: Option<Limit>) -> anyhow::Result<()> {
     let line = command_line(command);
     println!("$ {line}");
-    let status = command.status().with_context(|| format!("failed to start `{line}`"))?;
-    if !status.success() {
+    let output = supervise::run(command, limit)?;
+    if !output.status.success() {
         // The whole line stands above.
-        let job = command.get_args().next().unwrap_or_default();
-        bail!("`{} {}` ended with {status}", name(command), job.to_string_lossy());
+        bail!("`{}` ended with {}", job(command), output.status);
     }
     Ok(())
 }
 
 /// Runs the command and returns what it wrote to its standard output.
-pub(crate) fn capture(command: &mut Command) -> anyhow::Result<String> {
+pub(crate) fn capture(command: &mut Command, limit: Option<Limit>) -> anyhow::Result<String> {
     let line = command_line(command);
-    let output = command.output().with_context(|| format!("failed to start `{line}`"))?;
+    let output = supervise::run(command.stdout(Stdio::piped()).stderr(Stdio::piped()), limit)?;
     if !output.status.success() {
         let reason = String::from_utf8_lossy(&output.stderr);
         bail!("`{line}` ended with {}: {}", output.status, reason.trim());
@@ -69,6 +72,12 @@ fn command_line(command: &Command) -> String {
         line += if argument.contains(' ') { "'" } else { "" };
     }
     line
+}
+
+/// The command in two words.
+fn job(command: &Command) -> String {
+    let job = command.get_args().next().unwrap_or_default();
+    format!("{} {}", name(command), job.to_string_lossy())
 }
 
 /// What the program is called, without its folder.

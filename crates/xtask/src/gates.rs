@@ -11,11 +11,12 @@ mod spec_ids;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::bail;
 use clap::Subcommand;
 
-use crate::command::{cargo, program, run};
+use crate::command::{cargo, program};
 use crate::workspace::Workspace;
 
 /// How a gate that did not fail ended.
@@ -109,17 +110,35 @@ impl Gate {
         }
     }
 
-    /// Runs it.
+    /// How long it may take: several times what it takes on two cores with nothing built yet.
+    ///
+    /// A gate that hangs ends with its name, and long before whatever limit stands around the whole run.
+    pub(crate) const fn limit(self) -> Duration {
+        let minutes = match self {
+            Self::Fmt | Self::Hygiene | Self::FileSize | Self::Graph | Self::SpecIds => 2,
+            Self::Doc | Self::DocTests | Self::Replay => 5,
+            Self::Catalogues | Self::Shuttle | Self::Clients => 6,
+            Self::Clippy | Self::Deps | Self::Build => 8,
+            Self::UnitTests => 12,
+        };
+        Duration::from_secs(minutes * 60)
+    }
+
+    /// Runs it, for [`Self::limit`] at most.
     pub(crate) fn run(self, workspace: &Workspace) -> anyhow::Result<Outcome> {
+        self.run_within(&workspace.within(self.limit()))
+    }
+
+    fn run_within(self, workspace: &Workspace) -> anyhow::Result<Outcome> {
         match self {
-            Self::Fmt => run(&mut cargo(&["fmt", "--all", "--check"]))?,
+            Self::Fmt => workspace.run(&mut cargo(&["fmt", "--all", "--check"]))?,
             Self::Hygiene => hygiene::check(workspace)?,
             Self::FileSize => file_size::check(workspace)?,
             Self::Graph => graph::check(workspace)?,
             Self::SpecIds => spec_ids::check(workspace)?,
             Self::Clippy => {
                 let arguments = ["clippy", "--locked", "--workspace", "--all-targets", "--all-features"];
-                run(cargo(&arguments).args(["--", "-D", "warnings"]))?;
+                workspace.run(cargo(&arguments).args(["--", "-D", "warnings"]))?;
             }
             Self::Doc => {
                 let mut doc = cargo(&[
@@ -129,20 +148,22 @@ impl Gate {
                     "--workspace",
                     "--document-private-items",
                 ]);
-                run(doc.env("RUSTDOCFLAGS", "-D warnings"))?;
+                workspace.run(doc.env("RUSTDOCFLAGS", "-D warnings"))?;
             }
             Self::Deps => return dependencies::check(workspace),
-            Self::Build => run(&mut cargo(&["build", "--locked", "--workspace"]))?,
+            Self::Build => workspace.run(&mut cargo(&["build", "--locked", "--workspace"]))?,
             Self::Catalogues => catalogues::check(workspace)?,
-            Self::UnitTests => run(&mut cargo(&["test", "--locked", "--workspace", "--all-targets"]))?,
-            Self::DocTests => run(&mut cargo(&["test", "--locked", "--workspace", "--doc"]))?,
+            Self::UnitTests => workspace.run(&mut cargo(&["test", "--locked", "--workspace", "--all-targets"]))?,
+            Self::DocTests => workspace.run(&mut cargo(&["test", "--locked", "--workspace", "--doc"]))?,
             Self::Shuttle => {
                 let test = ["test", "--locked", "-p", "weft-tools", "--features", "shuttle"];
-                run(cargo(&test).args(["--test", "progress_model"]))?;
+                workspace.run(cargo(&test).args(["--test", "progress_model"]))?;
             }
-            Self::Replay => run(program(workspace.built("weft"))
-                .arg("replay")
-                .args(scenarios(workspace)?))?,
+            Self::Replay => workspace.run(
+                program(workspace.built("weft"))
+                    .arg("replay")
+                    .args(scenarios(workspace)?),
+            )?,
             Self::Clients => return clients::check(workspace),
         }
         Ok(Outcome::Passed)
@@ -185,5 +206,15 @@ mod tests {
         let commands: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         let names: Vec<&str> = Gate::all().iter().map(|gate| gate.name()).collect();
         assert_eq!(names, commands);
+    }
+
+    #[test]
+    fn a_gate_that_hangs_leaves_the_others_more_than_half_of_the_whole_run() {
+        const WHOLE_RUN: Duration = Duration::from_secs(30 * 60);
+        for gate in Gate::all() {
+            let limit = gate.limit();
+            assert!(limit >= Duration::from_secs(60), "{gate:?} has no time to do anything");
+            assert!(limit < WHOLE_RUN / 2, "{gate:?} may take {limit:?}");
+        }
     }
 }

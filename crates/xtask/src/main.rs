@@ -47,7 +47,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Test => report::run(&workspace, Gate::all()),
         Task::Gates => report::run(&workspace, &Gate::STATIC),
         Task::CataloguesWrite => {
-            command::run(&mut command::cargo(&["build", "--locked", "-p", "weft"]))?;
+            workspace.run(&mut command::cargo(&["build", "--locked", "-p", "weft"]))?;
             gates::catalogues::write(&workspace)?;
             ExitCode::SUCCESS
         }

@@ -1,11 +1,13 @@
-//! Where the workspace is and which files belong to it.
+//! Where the workspace is, which files belong to it, and for how long programs may run in it.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Context;
 use serde::Deserialize;
 
-use crate::command::{capture, cargo, program};
+use crate::command::{self, Limit, cargo, program};
 
 /// The workspace as cargo and git see it.
 pub(crate) struct Workspace {
@@ -13,6 +15,7 @@ pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     /// Where cargo builds.
     pub(crate) target: PathBuf,
+    limit: Option<Limit>,
 }
 
 impl Workspace {
@@ -23,13 +26,33 @@ impl Workspace {
             workspace_root: PathBuf,
             target_directory: PathBuf,
         }
-        let text = capture(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?;
+        let text = command::capture(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]), None)?;
         let metadata: Metadata = serde_json::from_str(&text).context("failed to read the output of cargo metadata")?;
         std::env::set_current_dir(&metadata.workspace_root).context("failed to enter the root of the workspace")?;
         Ok(Self {
             root: metadata.workspace_root,
             target: metadata.target_directory,
+            limit: None,
         })
+    }
+
+    /// The same, for a chore that may take so long from now.
+    pub(crate) fn within(&self, limit: Duration) -> Self {
+        Self {
+            root: self.root.clone(),
+            target: self.target.clone(),
+            limit: Some(Limit::of(limit)),
+        }
+    }
+
+    /// Shows the command line and runs it.
+    pub(crate) fn run(&self, command: &mut Command) -> anyhow::Result<()> {
+        command::run(command, self.limit)
+    }
+
+    /// Runs the command and returns what it wrote to its standard output.
+    pub(crate) fn capture(&self, command: &mut Command) -> anyhow::Result<String> {
+        command::capture(command, self.limit)
     }
 
     /// The files git tracks, and the new ones it does not ignore, relative to the root and sorted.
@@ -43,7 +66,7 @@ impl Workspace {
             "--exclude-standard",
             "--deduplicate",
         ]);
-        let listed = capture(&mut git)?;
+        let listed = self.capture(&mut git)?;
         let mut files: Vec<PathBuf> = listed.split_terminator('\0').map(PathBuf::from).collect();
         // A deleted file that is still in the index has nothing to check.
         files.retain(|file| self.root.join(file).is_file());

@@ -7,7 +7,7 @@ mod vocabulary;
 
 use anyhow::{Context, bail};
 
-use crate::command::{capture, program};
+use crate::command::program;
 use crate::workspace::Workspace;
 
 /// Fails if a generated document is not what would be generated today.
@@ -36,7 +36,7 @@ pub(crate) fn write(workspace: &Workspace) -> anyhow::Result<()> {
 
 fn generate(workspace: &Workspace) -> anyhow::Result<Vec<(&'static str, String)>> {
     let weft = workspace.built("weft");
-    let printed = |part: &str| capture(program(&weft).args(["docs", part]));
+    let printed = |part: &str| workspace.capture(program(&weft).args(["docs", part]));
     Ok(vec![
         ("docs/configuration.md", printed("configuration")?),
         ("docs/tools.md", printed("tools")?),

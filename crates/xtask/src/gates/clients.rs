@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 use super::Outcome;
-use crate::command::{capture, program, run};
+use crate::command::program;
 use crate::workspace::Workspace;
 
 /// A client, called by its folder in `tests/clients/`.
@@ -27,7 +27,8 @@ enum Client {
 }
 
 /// One client at work: where its packages are and where the agent it drives lives.
-struct Stage {
+struct Stage<'a> {
+    workspace: &'a Workspace,
     client: Client,
     sources: PathBuf,
     installed: PathBuf,
@@ -76,10 +77,11 @@ impl Client {
     }
 }
 
-impl Stage {
-    fn new(workspace: &Workspace, client: Client) -> Self {
+impl<'a> Stage<'a> {
+    fn new(workspace: &'a Workspace, client: Client) -> Self {
         let installed = workspace.target.join("clients").join(client.name());
         Self {
+            workspace,
             client,
             sources: workspace.root.join("tests/clients").join(client.name()),
             home: installed.join("home"),
@@ -98,15 +100,16 @@ impl Stage {
         copy_files(&self.sources, &self.installed)?;
         match self.client {
             Client::Python => {
-                run(program("python3").args(["-m", "venv"]).arg(self.installed.join("venv")))?;
+                let workspace = self.workspace;
+                workspace.run(program("python3").args(["-m", "venv"]).arg(self.installed.join("venv")))?;
                 let mut pip = program(self.installed.join("venv/bin/pip"));
                 pip.args(["install", "--quiet", "--no-deps", "--requirement"]);
-                run(pip.arg(self.installed.join(self.client.pins())))?;
+                workspace.run(pip.arg(self.installed.join(self.client.pins())))?;
             }
             Client::TypeScript | Client::Acpx => {
                 let mut npm = program("npm");
                 npm.current_dir(&self.installed);
-                run(npm.args([
+                self.workspace.run(npm.args([
                     "install",
                     "--no-package-lock",
                     "--no-audit",
@@ -128,7 +131,7 @@ impl Stage {
         std::fs::create_dir(&folder)?;
         let mut driver = self.driver(weft, &folder);
         driver.env("WEFT_HOME", &self.home).env("HOME", &self.home);
-        capture(&mut driver)
+        self.workspace.capture(&mut driver)
     }
 
     fn driver(&self, weft: &Path, folder: &Path) -> Command {

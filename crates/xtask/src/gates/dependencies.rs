@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Outcome;
-use crate::command::{capture, cargo, program, run};
+use crate::command::{cargo, program};
 use crate::workspace::Workspace;
 
 /// A program of cargo's registry that extends cargo by a command.
@@ -46,7 +46,7 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Outcome> {
             Ok(path) => path,
             Err(reason) => return Ok(Outcome::Skipped(reason)),
         };
-        run(program(path).arg(tool.command).args(arguments))?;
+        workspace.run(program(path).arg(tool.command).args(arguments))?;
     }
     Ok(Outcome::Passed)
 }
@@ -58,7 +58,7 @@ impl Tool {
         let path = root
             .join("bin")
             .join(format!("{}{}", self.name, std::env::consts::EXE_SUFFIX));
-        if self.is_version_of(&path) {
+        if self.is_version_of(workspace, &path) {
             return Ok(Ok(path));
         }
         // A development build takes half the time, and its runs take seconds.
@@ -68,20 +68,22 @@ impl Tool {
             .arg(&root)
             .arg("--target-dir")
             .arg(root.join("build"));
-        match run(&mut install) {
+        match workspace.run(&mut install) {
             Ok(()) => Ok(Ok(path)),
-            Err(_) if !self.is_published() => Ok(Err(format!("the registry does not give {} out", self.name))),
+            Err(_) if !self.is_published(workspace) => Ok(Err(format!("the registry does not give {} out", self.name))),
             Err(error) => Err(error),
         }
     }
 
-    fn is_version_of(&self, path: &Path) -> bool {
-        let version = capture(program(path).args([self.command, "--version"]));
+    fn is_version_of(&self, workspace: &Workspace, path: &Path) -> bool {
+        let version = workspace.capture(program(path).args([self.command, "--version"]));
         version.is_ok_and(|text| text.split_whitespace().any(|word| word == self.version))
     }
 
     /// Whether the registry can be reached and has it.
-    fn is_published(&self) -> bool {
-        capture(&mut cargo(&["info", &format!("{}@{}", self.name, self.version)])).is_ok()
+    fn is_published(&self, workspace: &Workspace) -> bool {
+        workspace
+            .capture(&mut cargo(&["info", &format!("{}@{}", self.name, self.version)]))
+            .is_ok()
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use serde::Deserialize;
 
 use super::none_found;
-use crate::command::{capture, cargo};
+use crate::command::cargo;
 use crate::workspace::Workspace;
 
 /// What cargo resolved, by package name; versions do not matter here.
@@ -23,8 +23,8 @@ struct Graph {
 }
 
 impl Graph {
-    fn resolve() -> anyhow::Result<Self> {
-        let text = capture(&mut cargo(&["metadata", "--format-version=1", "--locked"]))?;
+    fn resolve(workspace: &Workspace) -> anyhow::Result<Self> {
+        let text = workspace.capture(&mut cargo(&["metadata", "--format-version=1", "--locked"]))?;
         Self::parse(&text).context("failed to read the output of cargo metadata")
     }
 
@@ -117,7 +117,7 @@ struct DependencyKind {
 
 /// Checks the rules, then the documents.
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<()> {
-    let graph = Graph::resolve()?;
+    let graph = Graph::resolve(workspace)?;
     let mut findings = rules::violations(&graph);
     findings.extend(document::differences(workspace, &graph)?);
     println!("{} crates", graph.members.len());

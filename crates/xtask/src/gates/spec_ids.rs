@@ -11,14 +11,9 @@ use std::path::Path;
 use super::none_found;
 use crate::workspace::Workspace;
 
-/// The items this version owes: the checklist (`g`), the progress channel (`p`), the reducer (`d`).
-const OWED: [(char, RangeInclusive<u8>); 5] = [
-    ('g', 1..=34),
-    ('g', 61..=79),
-    ('g', 82..=88),
-    ('p', 1..=26),
-    ('d', 1..=15),
-];
+/// The items this version owes: the checklist (`g`), the progress channel (`p`), the reducer (`d`), the
+/// workflow records (`v`).
+const OWED: [(char, RangeInclusive<u8>); 4] = [('g', 1..=88), ('p', 1..=26), ('d', 1..=15), ('v', 1..=19)];
 
 /// One acceptance item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,7 +72,8 @@ fn scenario_of(file: &Path) -> Option<&str> {
 /// The ids a name begins with.
 fn ids(name: &str) -> impl Iterator<Item = Id> {
     name.split(['_', '-']).map_while(|part| {
-        let chapter = part.chars().next().filter(|chapter| "gpd".contains(*chapter))?;
+        let known = |chapter: &char| OWED.iter().any(|(owed, _)| owed == chapter);
+        let chapter = part.chars().next().filter(known)?;
         let number = part.get(1..).filter(|digits| digits.len() == 2)?.parse().ok()?;
         Some(Id { chapter, number })
     })
@@ -94,8 +90,9 @@ mod tests {
     #[test]
     fn a_name_begins_with_one_id_or_several() {
         assert_eq!(of("g05_p18_false_after_the_end"), [('g', 5), ('p', 18)]);
-        assert_eq!(of("d12-release-on-end"), [('d', 12)]);
+        assert_eq!(of("v19_d12-release-on-end"), [('v', 19), ('d', 12)]);
         assert!(of("ends_g05").is_empty());
+        assert!(of("x05_no_chapter").is_empty());
         assert!(of("p5_short").is_empty());
         assert!(of("g005_long").is_empty());
     }
