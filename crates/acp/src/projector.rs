@@ -18,10 +18,10 @@ use std::sync::Arc;
 
 use weft_session::{Delta, DeltaKind};
 use weft_tools::{ProgressView, ResultForView, ToolRegistry};
-use weft_types::{AssistantBlock, CallId, ContentBlock, EventBody, ToolErrorRecord, TurnEnd};
+use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, ToolErrorRecord, TurnEnd};
 
 use crate::sdk::schema;
-use crate::wire::text_update;
+use crate::wire::{self, text_update};
 use card::Card;
 
 /// What the client can show, as it said when it initialised.
@@ -115,17 +115,18 @@ impl Projector {
         })
     }
 
-    /// The updates of one event.
-    pub(crate) fn event(&mut self, event: &EventBody) -> Vec<schema::SessionUpdate> {
-        match event {
+    /// Shows what one event changes for the client.
+    pub(crate) fn event(&mut self, event: &Event, show: &mut impl FnMut(schema::SessionUpdate)) {
+        match &event.body {
             EventBody::TurnStart { .. } => {
-                let note = self.note.take().map(|note| text_update("note".into(), false, &note));
-                note.into_iter().collect()
+                if let Some(note) = self.note.take() {
+                    show(text_update("note".into(), false, &note));
+                }
             }
-            EventBody::UserMessage { turn, content } if self.mode == Mode::Replay => user_message(*turn, content),
+            EventBody::UserMessage { turn, content } if self.mode == Mode::Replay => user_message(*turn, content, show),
             EventBody::AssistantMessage {
                 turn, step, content, ..
-            } => self.assistant_message(*turn, *step, content),
+            } => self.assistant_message(*turn, *step, content, show),
             EventBody::ModelRetry {
                 turn,
                 step,
@@ -134,7 +135,7 @@ impl Projector {
                 message,
             } => {
                 let id = format!("retry-{turn}.{step}.{attempt}");
-                vec![text_update(id.into(), false, &retry_text(*attempt, *delay_ms, message))]
+                show(text_update(id.into(), false, &retry_text(*attempt, *delay_ms, message)));
             }
             EventBody::ToolCall {
                 call_id,
@@ -142,26 +143,30 @@ impl Projector {
                 arguments,
                 needs_approval,
                 ..
-            } => {
-                vec![self.tool_call(call_id, name, arguments, *needs_approval)]
-            }
+            } => show(self.tool_call(call_id, name, arguments, *needs_approval)),
             EventBody::ToolResult {
                 call_id,
                 content,
                 error,
                 meta,
                 ..
-            } => {
-                vec![self.tool_result(call_id, content, error.as_ref(), meta.as_ref())]
-            }
+            } => show(self.tool_result(call_id, content, error.as_ref(), meta.as_ref())),
             EventBody::TurnEnd {
                 turn,
                 reason: TurnEnd::Error { message },
             } => {
                 let id = format!("failure-{turn}");
-                vec![text_update(id.into(), false, &format!("[the turn failed: {message}]"))]
+                show(text_update(id.into(), false, &format!("[the turn failed: {message}]")));
             }
-            _ => Vec::new(),
+            EventBody::SessionTitle { title } => {
+                let update = schema::SessionInfoUpdate::new().title(title.clone());
+                let update = match wire::timestamp(event.time) {
+                    Some(time) => update.updated_at(time),
+                    None => update,
+                };
+                show(schema::SessionUpdate::SessionInfoUpdate(update));
+            }
+            _ => {}
         }
     }
 
@@ -192,19 +197,26 @@ impl Projector {
         cards.into_values().map(Card::abandon).collect()
     }
 
-    fn assistant_message(&mut self, turn: u32, step: u32, content: &[AssistantBlock]) -> Vec<schema::SessionUpdate> {
+    fn assistant_message(
+        &mut self,
+        turn: u32,
+        step: u32,
+        content: &[AssistantBlock],
+        show: &mut impl FnMut(schema::SessionUpdate),
+    ) {
         let streaming = self.streaming.at(turn, step);
         let (text_seen, reasoning_seen) = (streaming.text.is_some(), streaming.reasoning.is_some());
-        let show = |block: &AssistantBlock| match block {
-            AssistantBlock::Text { text } if !text_seen && !text.is_empty() => {
-                Some(text_update(step_id("message", turn, step), false, text))
+        for block in content {
+            match block {
+                AssistantBlock::Text { text } if !text_seen && !text.is_empty() => {
+                    show(text_update(step_id("message", turn, step), false, text));
+                }
+                AssistantBlock::Reasoning { text } if !reasoning_seen && !text.is_empty() => {
+                    show(text_update(step_id("thought", turn, step), true, text));
+                }
+                _ => {}
             }
-            AssistantBlock::Reasoning { text } if !reasoning_seen && !text.is_empty() => {
-                Some(text_update(step_id("thought", turn, step), true, text))
-            }
-            _ => None,
-        };
-        content.iter().filter_map(show).collect()
+        }
     }
 
     fn tool_call(&mut self, id: &CallId, name: &str, arguments: &str, needs_approval: bool) -> schema::SessionUpdate {
@@ -254,13 +266,12 @@ fn step_id(name: &str, turn: u32, step: u32) -> Arc<str> {
     format!("{name}-{turn}.{step}").into()
 }
 
-fn user_message(turn: u32, content: &[ContentBlock]) -> Vec<schema::SessionUpdate> {
+fn user_message(turn: u32, content: &[ContentBlock], show: &mut impl FnMut(schema::SessionUpdate)) {
     let id: Arc<str> = format!("prompt-{turn}").into();
-    let chunk = |text: &str| {
+    for text in content.iter().filter_map(ContentBlock::as_text) {
         let chunk = schema::ContentChunk::new(text.into()).message_id(schema::MessageId::new(Arc::clone(&id)));
-        schema::SessionUpdate::UserMessageChunk(chunk)
-    };
-    content.iter().filter_map(ContentBlock::as_text).map(chunk).collect()
+        show(schema::SessionUpdate::UserMessageChunk(chunk));
+    }
 }
 
 fn retry_text(attempt: u32, delay_ms: u64, message: &str) -> String {

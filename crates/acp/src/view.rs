@@ -119,10 +119,10 @@ impl SessionView {
 
     fn event(&self, event: &Event) {
         let Some(mut state) = self.open() else { return };
-        for update in state.projector.event(&event.body) {
-            self.send(&mut state, update);
-        }
-        let State { projector, pace, .. } = &mut *state;
+        let State {
+            projector, pace, line, ..
+        } = &mut *state;
+        projector.event(event, &mut |update| self.send(line, update));
         // A final card supersedes whatever progress was held back.
         pace.retain(|call, _| projector.is_open(call));
     }
@@ -169,7 +169,7 @@ impl SessionView {
             return;
         }
         if let Some(update) = state.projector.started(&start.call_id) {
-            self.send(&mut state, update);
+            self.send(&mut state.line, update);
         }
     }
 
@@ -191,7 +191,7 @@ impl SessionView {
     pub(crate) fn close(&self) {
         let Some(mut state) = self.open() else { return };
         for update in state.projector.abandon() {
-            self.send(&mut state, update);
+            self.send(&mut state.line, update);
         }
         state.pace.clear();
         state.closed = true;
@@ -209,10 +209,10 @@ impl SessionView {
         }
     }
 
-    fn send(&self, state: &mut State, update: schema::SessionUpdate) {
-        state.line.clear();
-        wire::write_update(&mut state.line, &self.notification(update));
-        self.outbox.update(&state.line);
+    fn send(&self, line: &mut Vec<u8>, update: schema::SessionUpdate) {
+        line.clear();
+        wire::write_update(line, &self.notification(update));
+        self.outbox.update(line);
     }
 
     fn notification(&self, update: schema::SessionUpdate) -> schema::SessionNotification {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::Serialize;
+use weft_types::UnixMillis;
 
 use crate::outbox::TextRun;
 use crate::sdk::schema;
@@ -54,5 +56,26 @@ pub(crate) fn text_update(message: Arc<str>, reasoning: bool, text: &str) -> sch
         schema::SessionUpdate::AgentThoughtChunk(chunk)
     } else {
         schema::SessionUpdate::AgentMessageChunk(chunk)
+    }
+}
+
+/// A time as ISO 8601; `None` for one that no calendar has, which only a log made elsewhere can hold.
+pub(crate) fn timestamp(time: UnixMillis) -> Option<String> {
+    let millis = i64::try_from(time.0).ok()?;
+    let timestamp = Timestamp::from_millisecond(millis).ok()?;
+    Some(timestamp.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_iso_8601_and_impossible_ones_nothing() {
+        let shown = |millis| timestamp(UnixMillis(millis));
+        assert_eq!(shown(0).as_deref(), Some("1970-01-01T00:00:00Z"));
+        assert_eq!(shown(1_732_973_412_345).as_deref(), Some("2024-11-30T13:30:12.345Z"));
+        assert_eq!(shown(u64::MAX), None);
+        assert_eq!(shown(i64::MAX as u64), None);
     }
 }

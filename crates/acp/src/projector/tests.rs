@@ -11,7 +11,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use weft_tools::{CallView, ProgressLimits, ProgressView, ResultForView, ResultView, Tool, ToolError, ToolExecution};
-use weft_types::ToolSpec;
+use weft_types::{ToolSpec, UnixMillis};
 
 use super::*;
 
@@ -77,12 +77,16 @@ impl Stage {
         }
     }
 
-    fn event(&mut self, event: &EventBody) -> Vec<Value> {
-        let updates = self.projector.event(event);
+    fn event(&mut self, body: &EventBody) -> Vec<Value> {
+        let event = Event {
+            seq: 0,
+            time: UnixMillis(1500),
+            body: body.clone(),
+        };
+        let mut updates = Vec::new();
+        let mut show = |update| updates.push(serde_json::to_value(&update).unwrap());
+        self.projector.event(&event, &mut show);
         updates
-            .iter()
-            .map(|update| serde_json::to_value(update).unwrap())
-            .collect()
     }
 
     /// Announces a call with this view; gives its one update.

@@ -9,6 +9,8 @@ use serde_json::Value;
 pub(crate) struct Check {
     asked: HashMap<String, (String, Value)>,
     sessions: HashSet<String>,
+    /// Those that are being loaded.
+    loads: HashSet<String>,
     prompts: HashMap<String, usize>,
     /// The status of each announced call, by session and id.
     calls: HashMap<(String, String), String>,
@@ -24,6 +26,12 @@ impl Check {
             && let Some(session) = message["params"]["sessionId"].as_str()
         {
             *self.prompts.entry(session.to_owned()).or_default() += 1;
+        }
+        if method == "session/load"
+            && let Some(session) = message["params"]["sessionId"].as_str()
+            && !self.sessions.contains(session)
+        {
+            self.loads.insert(session.to_owned());
         }
         self.asked
             .insert(id.to_string(), (method.to_owned(), message["params"].clone()));
@@ -68,6 +76,24 @@ impl Check {
         {
             assert!(self.sessions.insert(session.to_owned()), "a fresh id");
         }
+        let went_well = message.get("result").is_some();
+        match (method.as_str(), params["sessionId"].as_str()) {
+            ("session/load", Some(session)) if went_well => {
+                assert!(self.loads.remove(session), "loaded twice: {message}");
+                let open = self
+                    .calls
+                    .iter()
+                    .find(|((of, _), status)| of == session && !is_final(status));
+                assert_eq!(open, None, "not final after the replay");
+                self.sessions.insert(session.to_owned());
+            }
+            ("session/resume", Some(session)) if went_well => {
+                assert!(self.sessions.insert(session.to_owned()), "resumed twice: {message}");
+            }
+            ("session/close" | "session/delete", Some(session)) if went_well => self.forget(session),
+            ("session/load", Some(session)) if !self.sessions.contains(session) => self.forget(session),
+            _ => {}
+        }
         if method == "session/prompt"
             && let Some(session) = params["sessionId"].as_str()
         {
@@ -84,12 +110,23 @@ impl Check {
         }
     }
 
+    /// The client may load it anew.
+    fn forget(&mut self, session: &str) {
+        self.sessions.remove(session);
+        self.loads.remove(session);
+        self.calls.retain(|(of, _), _| of != session);
+    }
+
     #[track_caller]
     fn update(&mut self, params: &Value) {
         let session = params["sessionId"].as_str().expect("every update has a session");
-        assert!(self.sessions.contains(session), "an unknown session: {params}");
+        let replayed = self.loads.contains(session);
         assert!(
-            self.prompts.get(session).is_some_and(|prompts| *prompts > 0),
+            replayed || self.sessions.contains(session),
+            "an unknown session: {params}"
+        );
+        assert!(
+            replayed || self.prompts.get(session).is_some_and(|prompts| *prompts > 0),
             "outside of a turn: {params}"
         );
         let update = &params["update"];
@@ -107,12 +144,14 @@ impl Check {
                 assert!(!is_final(status), "an update after the final one: {params}");
                 let next = update["status"].as_str().expect("every update has a status");
                 assert_ne!(next, "pending", "{params}");
+                assert!(!replayed || is_final(next), "progress in a replay: {params}");
                 next.clone_into(status);
                 for fixed in ["kind", "rawInput", "locations", "name"] {
                     assert_eq!(update.get(fixed), None, "{params}");
                 }
             }
-            Some("agent_message_chunk" | "agent_thought_chunk") => {}
+            Some("agent_message_chunk" | "agent_thought_chunk" | "session_info_update") => {}
+            Some("user_message_chunk") if replayed => {}
             _ => panic!("not an update that this agent sends live: {params}"),
         }
     }

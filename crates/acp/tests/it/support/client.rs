@@ -21,6 +21,8 @@ pub(crate) struct Client {
     next_id: u64,
     /// Every message that came and was not given to the test yet.
     seen: Vec<Value>,
+    /// The titles that came: they are beside what most tests are about, so that they are kept apart.
+    pub(crate) titles: Vec<Value>,
 }
 
 impl Client {
@@ -47,6 +49,7 @@ impl Client {
             check: Check::default(),
             next_id: 0,
             seen: Vec::new(),
+            titles: Vec::new(),
         };
         ((client, sender), output)
     }
@@ -131,9 +134,14 @@ impl Client {
     }
 
     async fn next(&mut self) -> Option<Value> {
-        let message = self.from.recv().await?;
-        self.check.got(&message);
-        Some(message)
+        loop {
+            let mut message = self.from.recv().await?;
+            self.check.got(&message);
+            if message["params"]["update"]["sessionUpdate"] != "session_info_update" {
+                return Some(message);
+            }
+            self.titles.push(message["params"]["update"].take());
+        }
     }
 
     /// The messages that came before what was waited for.
