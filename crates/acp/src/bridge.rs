@@ -1,8 +1,11 @@
 //! What the protocol's methods do: the sessions of one connection.
 
-use std::collections::HashMap;
+mod load;
+mod setup;
+mod stored;
+mod table;
+
 use std::future::Future;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +26,10 @@ use crate::session::{OpenSession, Prompt};
 use crate::ticker::Ticker;
 use crate::view::SessionView;
 use crate::{AcpOptions, NewSession};
+use setup::{check_cwd, no_further_folders, unavailable};
+use table::Table;
+
+pub(crate) use load::LoadRequest;
 
 /// The method that needs nothing from the user: the configured provider and its key are used.
 const AUTH_METHOD: &str = "configured";
@@ -37,22 +44,13 @@ pub(crate) struct Bridge {
     outbox: Outbox,
     ticker: Ticker,
     profile: OnceLock<ClientProfile>,
-    sessions: Mutex<Sessions>,
+    table: Mutex<Table>,
     /// The requests that are being worked on.
     tasks: Mutex<JoinSet<()>>,
     /// Fires when the connection begins to end.
     ending: CancellationToken,
     /// Fires when its grace is over.
     expired: CancellationToken,
-}
-
-#[derive(Debug, Default)]
-struct Sessions {
-    open: HashMap<SessionId, Arc<OpenSession>>,
-    /// How many more are being opened.
-    opening: usize,
-    /// Whether the connection has ended.
-    closed: bool,
 }
 
 impl Bridge {
@@ -62,7 +60,7 @@ impl Bridge {
             outbox,
             ticker,
             profile: OnceLock::new(),
-            sessions: Mutex::default(),
+            table: Mutex::default(),
             tasks: Mutex::default(),
             ending: CancellationToken::new(),
             expired: CancellationToken::new(),
@@ -109,9 +107,15 @@ impl Bridge {
         };
         self.profile.get_or_init(|| profile);
         let info = &self.options.info;
+        let sessions = schema::SessionCapabilities::new()
+            .list(schema::SessionListCapabilities::new())
+            .resume(schema::SessionResumeCapabilities::new())
+            .close(schema::SessionCloseCapabilities::new())
+            .delete(schema::SessionDeleteCapabilities::new());
         let capabilities = schema::AgentCapabilities::new()
+            .load_session(true)
             .prompt_capabilities(schema::PromptCapabilities::new().embedded_context(true))
-            .session_capabilities(schema::SessionCapabilities::new().close(schema::SessionCloseCapabilities::new()));
+            .session_capabilities(sessions);
         let configured = schema::AuthMethodAgent::new(AUTH_METHOD, "Use the configured provider")
             .description("Nothing to do here: the key is the one of the configured model provider.".to_owned());
         schema::InitializeResponse::new(request.protocol_version)
@@ -131,18 +135,14 @@ impl Bridge {
     }
 
     pub(crate) async fn new_session(
-        &self,
+        self: &Arc<Self>,
         request: schema::NewSessionRequest,
         client: Client,
     ) -> Result<schema::NewSessionResponse, RequestError> {
-        if !request.additional_directories.is_empty() {
-            return Err(RequestError::invalid(
-                "`additionalDirectories` are not supported; leave them out",
-            ));
-        }
+        no_further_folders(&request.additional_directories)?;
         check_cwd(&request.cwd).await?;
-        let _place = self.reserve()?;
         let id = weft_session::mint_session_id();
+        let _place = self.reserve(id.clone())?;
         let session: Arc<str> = id.as_str().into();
         let approver = Arc::new(Permissions::new(Arc::clone(&session), client));
         let opening = NewSession {
@@ -158,37 +158,14 @@ impl Bridge {
     }
 
     fn view(&self, session: Arc<str>, agent: &Agent, note: Option<String>) -> Arc<SessionView> {
-        let profile = self.profile.get().copied().unwrap_or_default();
-        let projector =
-            Projector::new(agent.tools().clone(), agent.cwd().to_owned(), profile, Mode::Live).with_note(note);
+        let (tools, cwd) = (agent.tools().clone(), agent.cwd().to_owned());
+        let projector = Projector::new(tools, cwd, self.profile(), Mode::Live).with_note(note);
         let interval = self.options.progress.min_interval();
         SessionView::new(session, projector, self.outbox.clone(), self.ticker.clone(), interval)
     }
 
-    /// Takes a place for one more session, until the guard is dropped.
-    fn reserve(&self) -> Result<Place<'_>, RequestError> {
-        let mut sessions = self.sessions();
-        let most = self.options.max_sessions.get();
-        if sessions.open.len() + sessions.opening >= most {
-            return Err(RequestError::Internal(format!(
-                "{most} sessions are open, as many as acp.max_sessions allows; close one first"
-            )));
-        }
-        sessions.opening += 1;
-        Ok(Place { bridge: self })
-    }
-
-    /// Makes a session known, or closes it again if the connection has ended meanwhile.
-    async fn publish(&self, session: Arc<OpenSession>) -> Result<(), RequestError> {
-        {
-            let mut sessions = self.sessions();
-            if !sessions.closed {
-                sessions.open.insert(session.id().clone(), session);
-                return Ok(());
-            }
-        }
-        session.close().await;
-        Err(closing())
+    fn profile(&self) -> ClientProfile {
+        self.profile.get().copied().unwrap_or_default()
     }
 
     pub(crate) fn prompt(&self, request: schema::PromptRequest) -> Result<Prompt, RequestError> {
@@ -204,16 +181,16 @@ impl Bridge {
         }
     }
 
-    /// Forgets a session at once, and resolves when it is quiet and its prompt answered.
+    /// Closes a session; resolves when it is quiet and its prompt answered.
     pub(crate) async fn close(&self, id: &schema::SessionId) -> Result<schema::CloseSessionResponse, RequestError> {
-        let session = self.sessions().open.remove(&SessionId::new(&*id.0));
-        let session = session.ok_or_else(|| RequestError::UnknownSession(id.clone()))?;
-        session.close().await;
+        if !self.put_away(&SessionId::new(&*id.0)).await {
+            return Err(RequestError::UnknownSession(id.clone()));
+        }
         Ok(schema::CloseSessionResponse::new())
     }
 
     fn find(&self, id: &schema::SessionId) -> Result<Arc<OpenSession>, RequestError> {
-        let session = self.sessions().open.get(&SessionId::new(&*id.0)).cloned();
+        let session = self.table().open.get(&SessionId::new(&*id.0)).cloned();
         session.ok_or_else(|| RequestError::UnknownSession(id.clone()))
     }
 
@@ -240,13 +217,13 @@ impl Bridge {
 
     /// Takes all open sessions away; with `closed`, no more can be opened.
     fn take_sessions(&self, closed: bool) -> Vec<Arc<OpenSession>> {
-        let mut sessions = self.sessions();
-        sessions.closed = closed;
-        sessions.open.drain().map(|(_, session)| session).collect()
+        let mut table = self.table();
+        table.closed = closed;
+        table.open.drain().map(|(_, session)| session).collect()
     }
 
-    fn sessions(&self) -> MutexGuard<'_, Sessions> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
@@ -254,41 +231,8 @@ impl Bridge {
     }
 }
 
-/// What the user is told of servers that the session does without. Editors send the servers of their own
-/// settings to every agent, so that refusing them would refuse the session.
-fn unavailable(servers: &[schema::McpServer]) -> Option<String> {
-    let names: Vec<String> = servers.iter().filter_map(server_name).collect();
-    (!servers.is_empty()).then(|| {
-        format!(
-            "[MCP servers are not supported yet: the tools of {} are not available in this session]\n\n",
-            names.join(", ")
-        )
-    })
-}
-
-fn server_name(server: &schema::McpServer) -> Option<String> {
-    let name = match server {
-        schema::McpServer::Http(server) => &server.name,
-        schema::McpServer::Sse(server) => &server.name,
-        schema::McpServer::Stdio(server) => &server.name,
-        _ => return None,
-    };
-    Some(format!("`{}`", name.replace(['`', '\n', '\r'], " ")))
-}
-
 pub(crate) fn closing() -> RequestError {
     RequestError::Internal("the connection is closing".into())
-}
-
-/// The place of a session that is being opened.
-struct Place<'a> {
-    bridge: &'a Bridge,
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.bridge.sessions().opening -= 1;
-    }
 }
 
 async fn join_all_of(tasks: &mut JoinSet<()>) {
@@ -306,16 +250,4 @@ async fn close_until(sessions: &[Arc<OpenSession>], deadline: Instant) -> Vec<Se
         .into_iter()
         .flatten()
         .collect()
-}
-
-async fn check_cwd(cwd: &Path) -> Result<(), RequestError> {
-    let refuse = |why: &str| Err(RequestError::invalid(format!("`cwd` {} {why}", cwd.display())));
-    if !cwd.is_absolute() {
-        return refuse("is not an absolute path");
-    }
-    match tokio::fs::metadata(cwd).await {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => refuse("is not a folder"),
-        Err(error) => refuse(&format!("cannot be used: {error}")),
-    }
 }

@@ -19,6 +19,7 @@ mod permission;
 mod projector;
 mod prompt;
 mod refusal;
+mod replay;
 mod sdk;
 mod serve;
 mod session;
@@ -29,6 +30,6 @@ mod view;
 mod wire;
 
 pub use extension::{ExtensionError, ExtensionMethods, ExtensionNameError};
-pub use options::{AcpOptions, AgentFactory, AgentInfo, NewSession, OpenError};
+pub use options::{AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, NewSession, OpenError};
 pub use serve::{ExitReason, ExitReport, serve};
 pub use settings::{CloseGrace, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, SettingError, StallTimeout};

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use weft_agent::Agent;
-use weft_tools::Approver;
-use weft_types::SessionId;
+use weft_session::{FileStore, Session};
+use weft_tools::{Approver, ToolRegistry};
+use weft_types::{SessionHeader, SessionId};
 
 use crate::{CloseGrace, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, StallTimeout};
 
@@ -16,6 +17,8 @@ use crate::{CloseGrace, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes, P
 pub struct AcpOptions {
     /// Makes the agents behind sessions.
     pub agents: Arc<dyn AgentFactory>,
+    /// Where the agents' sessions are kept: what is listed, loaded and deleted.
+    pub sessions: FileStore,
     /// Who the agent is to the client.
     pub info: AgentInfo,
     /// How often a call may send its progress.
@@ -36,9 +39,10 @@ pub struct AcpOptions {
 
 impl AcpOptions {
     /// Options with every setting at its default and no extension methods.
-    pub fn new(agents: Arc<dyn AgentFactory>, info: AgentInfo) -> Self {
+    pub fn new(agents: Arc<dyn AgentFactory>, sessions: FileStore, info: AgentInfo) -> Self {
         Self {
             agents,
+            sessions,
             info,
             progress: ProgressConfig::default(),
             outbox_bytes: OutboxBytes::default(),
@@ -71,12 +75,16 @@ pub struct AgentInfo {
 }
 
 /// Makes the agents behind sessions.
+///
+/// Both methods run in a task of their own: they may take their time, for other requests go on meanwhile. They are
+/// dropped when the client cancels the request and, at the latest, when the connection has ended and its grace is over.
 pub trait AgentFactory: Send + Sync {
     /// Makes the agent of a new session, whose log must carry the given id and folder.
-    ///
-    /// Runs in a task of its own: it may take its time, for other requests go on meanwhile. It is dropped
-    /// when the client cancels the request or the connection's grace is over.
     fn open(&self, session: NewSession) -> BoxFuture<'static, Result<Agent, OpenError>>;
+
+    /// Prepares the agent of a stored session, whose history is about to be read. By now the bridge holds the
+    /// session's lock and has checked its folder and its origin; nothing of its events has been read.
+    fn load(&self, session: LoadSession) -> BoxFuture<'static, Result<Loading, OpenError>>;
 }
 
 /// A session about to be opened.
@@ -96,6 +104,41 @@ impl fmt::Debug for NewSession {
             .field("id", &self.id)
             .field("cwd", &self.cwd)
             .finish_non_exhaustive()
+    }
+}
+
+/// A stored session about to be taken up again.
+#[derive(Clone)]
+pub struct LoadSession {
+    /// What stands before its events: a user's session.
+    pub header: SessionHeader,
+    /// The absolute folder it works in, that of the header. It exists.
+    pub cwd: PathBuf,
+    /// Asks the user, on the session's behalf, whether a call may run.
+    pub approver: Arc<dyn Approver>,
+}
+
+impl fmt::Debug for LoadSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadSession")
+            .field("header", &self.header)
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An agent that waits for its session.
+pub struct Loading {
+    /// Draws the cards of the calls in its history: the agent's tools, or others that present the same.
+    pub presenter: ToolRegistry,
+    /// Starts the agent once its history has been read; it is called inside of the runtime. Dropped uncalled when
+    /// the history cannot be read or the request is cancelled.
+    pub start: Box<dyn FnOnce(Arc<Session>) -> Agent + Send>,
+}
+
+impl fmt::Debug for Loading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loading").finish_non_exhaustive()
     }
 }
 

@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use weft_types::CallId;
 
 pub(crate) use queue::TextRun;
+pub(crate) use writer::BATCH_BYTES;
 
 use crate::settings::OutboxBytes;
 use queue::Queue;
@@ -58,6 +59,7 @@ struct Shared {
     broken: CancellationToken,
     /// Fires when the writer has ended.
     ended: CancellationToken,
+    bound: usize,
     ceiling: usize,
 }
 
@@ -96,15 +98,16 @@ impl Outbox {
             written: Notify::new(),
             broken: CancellationToken::new(),
             ended: CancellationToken::new(),
+            bound: bound.get(),
             ceiling: bound.ceiling(),
         });
         writer::spawn(Arc::clone(&shared), output)?;
         Ok(Self { shared })
     }
 
-    /// Enqueues an update that is never merged: one line, its newline included.
-    pub(crate) fn update(&self, line: &[u8]) {
-        self.enqueue(false, |queue| queue.push_line(line));
+    /// Enqueues updates that are never merged: whole lines, their newlines included.
+    pub(crate) fn update(&self, lines: &[u8]) {
+        self.enqueue(false, |queue| queue.push_lines(lines));
     }
 
     /// Enqueues an update in progress, which a later one of the same call may replace.
@@ -119,7 +122,7 @@ impl Outbox {
 
     /// Enqueues a response or a request: one line, its newline included. It leaves without delay.
     pub(crate) fn message(&self, line: &[u8]) {
-        self.enqueue(true, |queue| queue.push_line(line));
+        self.enqueue(true, |queue| queue.push_lines(line));
     }
 
     fn enqueue(&self, urgent: bool, push: impl FnOnce(&mut Queue)) {
@@ -143,13 +146,24 @@ impl Outbox {
 
     /// Waits until the queue holds less than its ceiling, or is broken.
     pub(crate) async fn below_ceiling(&self) {
+        self.below(self.shared.ceiling).await;
+    }
+
+    /// Whether the queue holds less than its bound, or is broken: there is room for what could as well come later.
+    pub(crate) fn has_room(&self) -> bool {
+        self.shared.is_below(self.shared.bound)
+    }
+
+    /// Waits until the queue [has room](Self::has_room).
+    pub(crate) async fn room(&self) {
+        self.below(self.shared.bound).await;
+    }
+
+    async fn below(&self, bytes: usize) {
         loop {
             let written = self.shared.written.notified();
-            {
-                let state = self.shared.lock();
-                if state.queue.bytes() < self.shared.ceiling || !state.open {
-                    return;
-                }
+            if self.shared.is_below(bytes) {
+                return;
             }
             written.await;
         }
@@ -202,6 +216,11 @@ impl Shared {
         self.broken.cancel();
         self.wake.notify_one();
         self.written.notify_waiters();
+    }
+
+    fn is_below(&self, bytes: usize) -> bool {
+        let state = self.lock();
+        state.queue.bytes() < bytes || !state.open
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

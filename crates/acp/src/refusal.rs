@@ -1,6 +1,7 @@
 //! Why a request is answered with an error.
 
 use weft_agent::PromptRefused;
+use weft_session::StoreError;
 
 use crate::OpenError;
 use crate::sdk::schema;
@@ -14,6 +15,14 @@ pub(crate) enum RequestError {
     /// A session that is not open on this connection.
     #[error("no such session is open on this connection")]
     UnknownSession(schema::SessionId),
+    /// A session that the store does not have.
+    #[error("no such session is stored: {reason}")]
+    NotStored {
+        /// What was asked for.
+        id: schema::SessionId,
+        /// What is there instead.
+        reason: &'static str,
+    },
     /// The client took the request back.
     #[error("the request was cancelled")]
     Cancelled,
@@ -33,6 +42,19 @@ impl From<OpenError> for RequestError {
         match error {
             OpenError::Refused(text) => Self::InvalidParams(text),
             OpenError::Failed(text) => Self::Internal(text),
+        }
+    }
+}
+
+impl From<StoreError> for RequestError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { session, reason } => Self::NotStored {
+                id: schema::SessionId::new(session.as_str().to_owned()),
+                reason,
+            },
+            StoreError::Cursor { .. } => Self::invalid(error.to_string()),
+            error => Self::Internal(error.to_string()),
         }
     }
 }

@@ -39,7 +39,7 @@ use agent_client_protocol::v1::{ConnectionTo, Responder};
 use tokio_util::sync::CancellationToken;
 
 use crate::ExtensionError;
-use crate::bridge::{Bridge, closing};
+use crate::bridge::{Bridge, LoadRequest, closing};
 use crate::outbox::Outbox;
 use crate::refusal::RequestError;
 use crate::transport::Input;
@@ -98,7 +98,19 @@ fn agent(
     Agent,
     impl agent_client_protocol::HandleDispatchFrom<agent_client_protocol::Client> + use<>,
 > {
-    let [initialize, authenticate, new, prompt, cancel, close, extension] = std::array::from_fn(|_| Arc::clone(bridge));
+    let [
+        initialize,
+        authenticate,
+        new,
+        load,
+        resume,
+        list,
+        prompt,
+        cancel,
+        close,
+        delete,
+        extension,
+    ] = std::array::from_fn(|_| Arc::clone(bridge));
     Agent
         .v1()
         .name("weft")
@@ -125,6 +137,30 @@ fn agent(
             on_receive_request!(),
         )
         .on_receive_request(
+            async move |request: schema::LoadSessionRequest, responder, connection| {
+                start_load(&load, request.into(), responder, Client { connection })
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: schema::ResumeSessionRequest, responder, connection| {
+                start_load(&resume, request.into(), responder, Client { connection })
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: schema::ListSessionsRequest, responder, _| {
+                let bridge = Arc::clone(&list);
+                work(
+                    &list,
+                    responder,
+                    list.ending(),
+                    async move { bridge.list(request).await },
+                )
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
             async move |request: schema::PromptRequest, responder, _| start_prompt(&prompt, request, responder),
             on_receive_request!(),
         )
@@ -145,9 +181,38 @@ fn agent(
             on_receive_request!(),
         )
         .on_receive_request(
+            async move |request: schema::DeleteSessionRequest, responder, _| {
+                let bridge = Arc::clone(&delete);
+                work(&delete, responder, delete.expired(), async move {
+                    bridge.delete(&request.session_id).await
+                })
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
             async move |request: UntypedMessage, responder, _| start_extension(&extension, request, responder),
             on_receive_request!(),
         )
+}
+
+/// Answers with an empty result, which is what both methods have to say.
+fn start_load<T: JsonRpcResponse + Default>(
+    bridge: &Arc<Bridge>,
+    request: LoadRequest,
+    responder: Responder<T>,
+    client: Client,
+) -> Result<(), Error> {
+    let load = match bridge.load(request, client) {
+        Ok(load) => load,
+        Err(error) => return responder.respond_with_error(error.into()),
+    };
+    let withdrawn = responder.cancellation();
+    bridge.spawn(async move {
+        let withdrawn = async move { withdrawn.cancelled().await };
+        let respond = |outcome: Result<(), _>| answer(responder, outcome.map(|()| T::default()));
+        load.run(withdrawn, respond).await;
+    });
+    Ok(())
 }
 
 fn start_prompt(
@@ -228,13 +293,15 @@ impl From<RequestError> for Error {
     fn from(error: RequestError) -> Self {
         let code = match &error {
             RequestError::InvalidParams(_) => ErrorCode::INVALID_PARAMS,
-            RequestError::UnknownSession(_) => ErrorCode::RESOURCE_NOT_FOUND,
+            RequestError::UnknownSession(_) | RequestError::NotStored { .. } => ErrorCode::RESOURCE_NOT_FOUND,
             RequestError::Cancelled => ErrorCode::REQUEST_CANCELLED,
             RequestError::Internal(_) => ErrorCode::INTERNAL_ERROR,
         };
         let message = error.to_string();
         let data = match error {
-            RequestError::UnknownSession(id) => Some(serde_json::json!({ "sessionId": id })),
+            RequestError::UnknownSession(id) | RequestError::NotStored { id, .. } => {
+                Some(serde_json::json!({ "sessionId": id }))
+            }
             _ => None,
         };
         Self::new(code, message).data(data)

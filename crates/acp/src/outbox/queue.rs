@@ -82,17 +82,18 @@ impl Queue {
         self.segments.is_empty()
     }
 
-    pub(super) fn push_line(&mut self, line: &[u8]) {
-        self.bytes += line.len();
-        if let Some(Segment::Lines(lines)) = self.segments.back_mut()
-            && lines.len() + line.len() <= BATCH_BYTES
+    /// Whole lines, final as they are.
+    pub(super) fn push_lines(&mut self, lines: &[u8]) {
+        self.bytes += lines.len();
+        if let Some(Segment::Lines(last)) = self.segments.back_mut()
+            && last.len() + lines.len() <= BATCH_BYTES
         {
-            lines.extend_from_slice(line);
+            last.extend_from_slice(lines);
             return;
         }
-        let mut lines = std::mem::take(&mut self.spare);
-        lines.extend_from_slice(line);
-        self.segments.push_back(Segment::Lines(lines));
+        let mut segment = std::mem::take(&mut self.spare);
+        segment.extend_from_slice(lines);
+        self.segments.push_back(Segment::Lines(segment));
     }
 
     /// An update in progress. Below the bound it is a line like any other, which later ones leave alone; above it
@@ -109,7 +110,7 @@ impl Queue {
             if !self.newest.is_empty() {
                 self.newest.remove(&key());
             }
-            return self.push_line(line);
+            return self.push_lines(line);
         }
         self.bytes += line.len();
         let call = key();
@@ -130,7 +131,7 @@ impl Queue {
 
     pub(super) fn push_text(&mut self, run: &TextRun, text: &str, line: &[u8]) {
         if self.bytes + line.len() <= self.bound {
-            return self.push_line(line);
+            return self.push_lines(line);
         }
         self.bytes += text.len();
         if let Some(Segment::Text {

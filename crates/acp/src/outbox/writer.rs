@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::{Shared, State, WriterState};
 
 /// The most that one write carries, unless a single line is longer.
-pub(super) const BATCH_BYTES: usize = 64 << 10;
+pub(crate) const BATCH_BYTES: usize = 64 << 10;
 
 /// How long a batch may take to fill after a small one.
 const GATHER: Duration = Duration::from_micros(100);

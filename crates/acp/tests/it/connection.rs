@@ -32,10 +32,10 @@ async fn initialize_says_what_is_true() {
         json!({
             "protocolVersion": 1,
             "agentCapabilities": {
-                "loadSession": false,
+                "loadSession": true,
                 "promptCapabilities": { "image": false, "audio": false, "embeddedContext": true },
                 "mcpCapabilities": { "http": false, "sse": false },
-                "sessionCapabilities": { "close": {} },
+                "sessionCapabilities": { "close": {}, "delete": {}, "list": {}, "resume": {} },
                 "auth": {},
             },
             "authMethods": [{
@@ -112,7 +112,7 @@ async fn frm09_odd_but_legal_messages_are_handled() {
     client.notify("$/cancel_request", json!({ "requestId": 424_242 }));
     client.write(b"{\"jsonrpc\":\"2.0\",\"id\":\"nobody-asked\",\"result\":{}}\n");
     client.write(b"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"theirs\"}}\n");
-    for method in ["session/no_such_method", "_vendor/ping", "session/load", "session/fork"] {
+    for method in ["session/no_such_method", "_vendor/ping", "session/fork"] {
         assert_eq!(code(&client.call(method, json!({})).await), -32601, "{method}");
     }
     client.session().await;

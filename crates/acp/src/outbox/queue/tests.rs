@@ -44,16 +44,16 @@ fn below_the_bound_nothing_is_merged() {
 #[test]
 fn g88_above_the_bound_a_call_has_one_progress_line_and_the_newest_wins() {
     let mut queue = Queue::new(BOUND);
-    queue.push_line(b"call a\n");
+    queue.push_lines(b"call a\n");
     push(&mut queue, ("s", "a"), "a", 1);
     push(&mut queue, ("s", "a"), "a", 2);
     push(&mut queue, ("s", "b"), "b", 1);
-    queue.push_line(b"response\n");
+    queue.push_lines(b"response\n");
     for report in 3..1000 {
         push(&mut queue, ("s", "a"), "a", report);
     }
     assert_eq!(queue.bytes(), 7 + 4 * 40 + 9);
-    queue.push_line(b"final a\n");
+    queue.push_lines(b"final a\n");
     assert_eq!(
         drain(&mut queue),
         ["call a", "a:1", "a:2", "b:1", "response", "a:999", "final a"]
@@ -63,8 +63,8 @@ fn g88_above_the_bound_a_call_has_one_progress_line_and_the_newest_wins() {
 #[test]
 fn calls_of_one_id_in_two_sessions_do_not_replace_each_other() {
     let mut queue = Queue::new(BOUND);
-    queue.push_line(&[b'x'; BOUND]);
-    queue.push_line(b"\n");
+    queue.push_lines(&[b'x'; BOUND]);
+    queue.push_lines(b"\n");
     for report in 1..5 {
         push(&mut queue, ("s", "c"), "s", report);
         push(&mut queue, ("t", "c"), "t", report);
@@ -77,8 +77,8 @@ fn what_has_left_is_not_replaced() {
     let mut queue = Queue::new(BOUND);
     let full = vec![b'x'; BATCH_BYTES - 1];
     push(&mut queue, ("s", "a"), "a", 1);
-    queue.push_line(&full);
-    queue.push_line(b"\n");
+    queue.push_lines(&full);
+    queue.push_lines(b"\n");
     push(&mut queue, ("s", "a"), "a", 2);
     let mut batch = Vec::new();
     queue.take(&mut batch);
@@ -87,7 +87,7 @@ fn what_has_left_is_not_replaced() {
     push(&mut queue, ("s", "a"), "a", 3);
     push(&mut queue, ("s", "b"), "b", 1);
     assert_eq!(drain(&mut queue)[1..], ["a:3", "b:1"]);
-    queue.push_line(&full);
+    queue.push_lines(&full);
     push(&mut queue, ("s", "a"), "a", 4);
     assert_eq!(drain(&mut queue).len(), 1);
 }
@@ -100,7 +100,7 @@ fn above_the_bound_text_of_one_message_is_joined() {
     }
     queue.push_text(&run("m", true), "thought", b"not used\n");
     queue.push_text(&run("n", false), "other", b"not used\n");
-    queue.push_line(b"call\n");
+    queue.push_lines(b"call\n");
     queue.push_text(&run("n", false), "after", b"not used\n");
     let lines = drain(&mut queue);
     assert_eq!(
@@ -117,9 +117,9 @@ fn above_the_bound_text_of_one_message_is_joined() {
 fn a_batch_holds_whole_segments_and_at_least_one() {
     let mut queue = Queue::new(usize::MAX);
     let long = vec![b'x'; 3 * BATCH_BYTES];
-    queue.push_line(b"first\n");
-    queue.push_line(&long);
-    queue.push_line(b"last\n");
+    queue.push_lines(b"first\n");
+    queue.push_lines(&long);
+    queue.push_lines(b"last\n");
     let mut batch = Vec::new();
     for expected in [6, 3 * BATCH_BYTES, 5] {
         batch.clear();
@@ -135,14 +135,14 @@ fn a_batch_holds_whole_segments_and_at_least_one() {
 #[test]
 fn g88_a_report_never_overtakes_an_older_one_of_its_call() {
     let mut queue = Queue::new(BATCH_BYTES);
-    queue.push_line(&vec![b'x'; BATCH_BYTES - 1]);
-    queue.push_line(b"\n");
+    queue.push_lines(&vec![b'x'; BATCH_BYTES - 1]);
+    queue.push_lines(b"\n");
     push(&mut queue, ("s", "a"), "a", 1);
     // Room again, while the first report still waits.
     queue.take(&mut Vec::new());
     push(&mut queue, ("s", "a"), "a", 2);
-    queue.push_line(&vec![b'y'; BATCH_BYTES]);
-    queue.push_line(b"\n");
+    queue.push_lines(&vec![b'y'; BATCH_BYTES]);
+    queue.push_lines(b"\n");
     push(&mut queue, ("s", "a"), "a", 3);
     let reports: Vec<String> = drain(&mut queue)
         .into_iter()

@@ -1,14 +1,15 @@
 //! The agents behind a connection.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use weft_acp::{AcpOptions, AgentFactory, AgentInfo, NewSession, OpenError};
+use tempfile::TempDir;
+use weft_acp::{AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, NewSession, OpenError};
 use weft_agent::{Agent, AgentOptions, Jitter, PermissionMode};
 use weft_model::{Model, ModelTable, ScriptedModel};
-use weft_session::{MemoryLog, Session};
+use weft_session::{FileStore, MemoryLog, Session, Sessions as _, StoreOptions};
 use weft_tools::{Approver, ToolLimits, ToolRegistry};
 use weft_types::{Origin, SessionHeader, UnixMillis};
 
@@ -22,6 +23,9 @@ pub(crate) struct World {
     agents: Arc<Mutex<Vec<Agent>>>,
     approvers: Arc<Mutex<Vec<Weak<dyn Approver>>>>,
     opening: Arc<Mutex<Opening>>,
+    /// Where sessions are kept: nowhere, unless there is a folder.
+    pub(crate) store: FileStore,
+    folder: Option<Arc<TempDir>>,
 }
 
 /// What becomes of a session that is to be opened.
@@ -31,6 +35,16 @@ pub(crate) enum Opening {
     Opens,
     Fails(OpenError),
     Hangs,
+}
+
+impl Opening {
+    async fn await_fate(self) -> Result<(), OpenError> {
+        match self {
+            Self::Opens => Ok(()),
+            Self::Fails(error) => Err(error),
+            Self::Hangs => std::future::pending().await,
+        }
+    }
 }
 
 impl World {
@@ -45,7 +59,39 @@ impl World {
             agents: Arc::default(),
             approvers: Arc::default(),
             opening: Arc::default(),
+            store: store(Path::new("/no-such-folder/weft")),
+            folder: None,
         }
+    }
+
+    /// The same with sessions that are kept in files.
+    pub(crate) fn stored(self) -> Self {
+        self.in_folder(Arc::new(tempfile::tempdir().expect("a temporary folder")))
+    }
+
+    /// The same on the files of another world, as a process of its own.
+    pub(crate) fn beside(self, other: &Self) -> Self {
+        self.in_folder(Arc::clone(other.folder.as_ref().expect("a stored world")))
+    }
+
+    fn in_folder(self, folder: Arc<TempDir>) -> Self {
+        Self {
+            store: store(&folder.path().join("sessions")),
+            folder: Some(folder),
+            ..self
+        }
+    }
+
+    /// A new folder for a session to work in.
+    pub(crate) fn work_folder(&self, name: &str) -> PathBuf {
+        let folder = self.folder.as_ref().expect("a stored world").path().join(name);
+        std::fs::create_dir(&folder).expect("a folder");
+        folder
+    }
+
+    /// Where the log of a session is.
+    pub(crate) fn log(&self, session: &str) -> PathBuf {
+        self.store.root().join(session).join("log.jsonl")
     }
 
     pub(crate) fn tool(self, tool: TestTool) -> Self {
@@ -70,14 +116,43 @@ impl World {
         *self.opening.lock().expect("no test panics under it") = opening;
     }
 
+    fn agent(&self, session: Arc<Session>, approver: Arc<dyn Approver>, tools: ToolRegistry) -> Agent {
+        let model: Arc<dyn Model> = Arc::new(self.script.clone());
+        let models = ModelTable::new(Some("test/model".into())).with("test", model);
+        let known = Arc::downgrade(&approver);
+        self.approvers.lock().expect("no test panics under it").push(known);
+        let agent = Agent::spawn(AgentOptions {
+            permissions: PermissionMode::Ask,
+            approver: Some(approver),
+            jitter: Jitter::new(|| 1.0),
+            ..AgentOptions::new(session, Arc::new(models), tools)
+        });
+        // One that is kept would keep its session's lock.
+        if self.folder.is_none() {
+            self.agents.lock().expect("no test panics under it").push(agent.clone());
+        }
+        agent
+    }
+
     pub(crate) fn options(&self) -> AcpOptions {
         let info = AgentInfo {
             name: "weft-test".into(),
             title: Some("Test".into()),
             version: "1.2.3".into(),
         };
-        AcpOptions::new(Arc::new(self.clone()), info)
+        AcpOptions::new(Arc::new(self.clone()), self.store.clone(), info)
     }
+}
+
+/// When everything happens that is stored.
+pub(crate) const NOW: UnixMillis = UnixMillis(1_732_973_412_345);
+
+fn store(root: &Path) -> FileStore {
+    let options = StoreOptions {
+        clock: Arc::new(|| NOW),
+        ..StoreOptions::new("the tests")
+    };
+    FileStore::new(root.to_owned(), options).expect("good options")
 }
 
 impl AgentFactory for World {
@@ -85,15 +160,11 @@ impl AgentFactory for World {
         let world = self.clone();
         let opening = self.opening.lock().expect("no test panics under it").clone();
         async move {
-            match opening {
-                Opening::Opens => {}
-                Opening::Fails(error) => return Err(error),
-                Opening::Hangs => std::future::pending().await,
-            }
+            opening.await_fate().await?;
             let header = SessionHeader {
                 version: SessionHeader::VERSION,
                 id: new.id,
-                created_at: UnixMillis(0),
+                created_at: NOW,
                 cwd: new.cwd.to_string_lossy().into_owned(),
                 origin: Origin::User,
                 parent: None,
@@ -102,28 +173,28 @@ impl AgentFactory for World {
                 run_id: None,
                 run_seq: None,
             };
-            let session = Session::create(
-                header,
-                Box::new(MemoryLog::default()),
-                Arc::new(|| UnixMillis(0)),
-                Vec::new(),
-            );
-            let model: Arc<dyn Model> = Arc::new(world.script.clone());
-            let models = ModelTable::new(Some("test/model".into())).with("test", model);
-            let approver = Arc::downgrade(&new.approver);
-            world.approvers.lock().expect("no test panics under it").push(approver);
-            let agent = Agent::spawn(AgentOptions {
-                permissions: PermissionMode::Ask,
-                approver: Some(new.approver),
-                jitter: Jitter::new(|| 1.0),
-                ..AgentOptions::new(session, Arc::new(models), world.tools.layer())
-            });
-            world
-                .agents
-                .lock()
-                .expect("no test panics under it")
-                .push(agent.clone());
-            Ok(agent)
+            let session = match &world.folder {
+                Some(_) => world.store.create(header).expect("a fresh id"),
+                None => {
+                    let log = Box::new(MemoryLog::default());
+                    Session::create(header, log, Arc::new(|| UnixMillis(0)), Vec::new())
+                }
+            };
+            Ok(world.agent(session, new.approver, world.tools.layer()))
+        }
+        .boxed()
+    }
+
+    fn load(&self, stored: LoadSession) -> BoxFuture<'static, Result<Loading, OpenError>> {
+        let world = self.clone();
+        let opening = self.opening.lock().expect("no test panics under it").clone();
+        async move {
+            opening.await_fate().await?;
+            let tools = world.tools.layer();
+            Ok(Loading {
+                presenter: tools.clone(),
+                start: Box::new(move |session| world.agent(session, stored.approver, tools)),
+            })
         }
         .boxed()
     }
