@@ -43,6 +43,36 @@ pub(crate) enum LoopError {
     Schedule(#[from] ScheduleError),
 }
 
+impl LoopError {
+    /// What the user is told.
+    fn told(&self) -> String {
+        match self.hint() {
+            Some(hint) => format!("{self}\nhint: {hint}"),
+            None => self.to_string(),
+        }
+    }
+
+    /// What the user can do about it.
+    fn hint(&self) -> Option<&'static str> {
+        let append = match self {
+            Self::Log(_) => return Some(LOG_HINT),
+            Self::Append(error) => error,
+            Self::Schedule(ScheduleError::Called { source, .. } | ScheduleError::Finished { source, .. }) => {
+                source.downcast_ref()?
+            }
+        };
+        match append {
+            AppendError::Log { .. } => Some(LOG_HINT),
+            AppendError::Broken { .. } => Some("close the session and load it anew"),
+            AppendError::Violation { .. } | AppendError::Reentrant { .. } => None,
+        }
+    }
+}
+
+/// What helps when the log cannot be read or written.
+const LOG_HINT: &str = "nothing is done that the log does not hold, so the turn stopped there; mend what is named \
+    above and prompt again, and if that does not help, close the session and load it anew";
+
 impl Turns {
     pub(crate) fn new(id: AgentId, options: AgentOptions) -> Self {
         let context = AgentContext {
@@ -69,14 +99,14 @@ impl Turns {
     pub(crate) async fn run(&mut self, content: Vec<ContentBlock>, cancel: &TurnCancel) -> TurnEnd {
         let message = match AssertUnwindSafe(self.turn(content, cancel)).catch_unwind().await {
             Ok(Ok(end)) => return end,
-            Ok(Err(error)) => error.to_string(),
+            Ok(Err(error)) => error.told(),
             Err(panic) => format!("the agent's loop panicked: {}", panic_text(&*panic)),
         };
         tracing::error!(session = %self.session().id(), %message, "a turn broke off");
         // Whatever of it still runs has nobody to report to.
         cancel.token().cancel();
         let end = TurnEnd::Error { message };
-        if let Err(error) = self.close_log(end.clone()) {
+        if let Err(error) = self.close_log(end.clone()).await {
             tracing::error!(session = %self.session().id(), %error, "the log of a broken turn stays open");
         }
         end
@@ -84,10 +114,10 @@ impl Turns {
 
     async fn turn(&mut self, content: Vec<ContentBlock>, cancel: &TurnCancel) -> Result<TurnEnd, LoopError> {
         if !self.history_is_read {
-            self.read_history()?;
+            self.read_history().await?;
         }
         if self.history.turn_is_open() {
-            self.close_log(TurnEnd::Interrupted)?;
+            self.close_log(TurnEnd::Interrupted).await?;
         }
         let turn = self.history.last_turn() + 1;
         self.append(EventBody::TurnStart { turn })?;
@@ -121,17 +151,25 @@ impl Turns {
     }
 
     /// Ends whatever the log has open, and derives everything from it anew.
-    fn close_log(&mut self, reason: TurnEnd) -> Result<(), LoopError> {
+    async fn close_log(&mut self, reason: TurnEnd) -> Result<(), LoopError> {
         let session = Arc::clone(self.session());
         let closed = closing_events(&session.last_turn(), reason)
             .into_iter()
             .try_for_each(|body| session.append(body).map(drop));
-        self.read_history()?;
+        self.read_history().await?;
         Ok(closed?)
     }
 
-    fn read_history(&mut self) -> Result<(), LogError> {
-        self.history = History::read(self.session())?;
+    /// On a thread that may block: a long log takes a while.
+    async fn read_history(&mut self) -> Result<(), LogError> {
+        self.history_is_read = false;
+        let session = Arc::clone(self.session());
+        let reading = tokio::task::spawn_blocking(move || History::read(&session));
+        let read = reading.await.map_err(|error| {
+            let attempt = format!("read the history of session {}", self.session().id());
+            LogError::new(attempt, error)
+        })?;
+        self.history = read?;
         self.history_is_read = true;
         Ok(())
     }

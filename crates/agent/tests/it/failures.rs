@@ -173,6 +173,7 @@ struct FaultyLog {
     takes: Arc<Mutex<Option<usize>>>,
     /// How many times it still is durable.
     durable: Arc<Mutex<Option<usize>>>,
+    panics: Arc<AtomicBool>,
 }
 
 fn count_down(left: &Mutex<Option<usize>>) -> Result<(), LogError> {
@@ -188,6 +189,7 @@ fn count_down(left: &Mutex<Option<usize>>) -> Result<(), LogError> {
 
 impl EventLog for FaultyLog {
     fn append(&mut self, event: &Arc<Event>) -> Result<(), LogError> {
+        assert!(!self.panics.load(Ordering::SeqCst), "on purpose");
         count_down(&self.takes)?;
         self.taken.append(event)
     }
@@ -240,7 +242,10 @@ async fn whichever_append_fails_the_turn_ends_in_error_and_the_agent_recovers_wi
         let TurnEnd::Error { message } = world.prompt("go").await else {
             panic!("append {takes} failed, the turn must too");
         };
-        assert!(message.contains("no space left"), "{takes}: {message}");
+        assert!(
+            message.contains("no space left") && message.contains("\nhint: "),
+            "{takes}: {message}"
+        );
         assert_eq!(world.agent.session().len() as usize, takes);
         world.prompt("still full").await;
         *log.takes.lock().expect("not poisoned") = None;
@@ -250,6 +255,23 @@ async fn whichever_append_fails_the_turn_ends_in_error_and_the_agent_recovers_wi
         let events = world.agent.session().last_turn();
         assert!(closing_events(&events, TurnEnd::Interrupted).is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_log_that_panicked_is_written_no_more_and_the_agent_says_what_to_do() {
+    let log = FaultyLog::default();
+    let world = on_log(&log);
+    log.panics.store(true, Ordering::SeqCst);
+    assert_eq!(
+        end(&world.prompt("go").await),
+        "error: the agent's loop panicked: on purpose"
+    );
+    log.panics.store(false, Ordering::SeqCst);
+    let expected = "error: failed to append to session main: an earlier append panicked half-way\n\
+                    hint: close the session and load it anew";
+    assert_eq!(end(&world.prompt("again").await), expected);
+    assert!(world.models.requests().is_empty() && world.agent.session().is_empty());
+    world.agent.close().await;
 }
 
 #[tokio::test]
