@@ -18,17 +18,19 @@ pub(crate) struct OpenSession {
     id: SessionId,
     agent: Agent,
     view: Arc<SessionView>,
-    in_flight: Mutex<Option<InFlight>>,
+    prompting: Mutex<Prompting>,
     _follows: [Subscription; 3],
 }
 
-/// The prompt that has not been answered yet.
+/// The last prompt.
 #[derive(Debug)]
-struct InFlight {
+struct Prompting {
+    /// Whether it has not been answered yet.
+    in_flight: bool,
     /// Whether the client has asked for its end. From then on the answer is `cancelled`, whatever comes.
     cancelled: bool,
-    /// Fires when it has been answered.
-    answered: CancellationToken,
+    /// Fires when it has been answered and holds nothing of the session any more.
+    settled: CancellationToken,
 }
 
 /// A prompt that was taken; it must be answered.
@@ -36,17 +38,23 @@ struct InFlight {
 pub(crate) struct Prompt {
     session: Arc<OpenSession>,
     turn: Turn,
-    _answered: DropGuard,
+    settled: DropGuard,
 }
 
 impl OpenSession {
     pub(crate) fn new(id: SessionId, agent: Agent, view: Arc<SessionView>) -> Arc<Self> {
         let follows = view.follow(&agent);
+        let prompting = Prompting {
+            in_flight: false,
+            cancelled: false,
+            settled: CancellationToken::new(),
+        };
+        prompting.settled.cancel();
         Arc::new(Self {
             id,
             agent,
             view,
-            in_flight: Mutex::new(None),
+            prompting: Mutex::new(prompting),
             _follows: follows,
         })
     }
@@ -58,49 +66,50 @@ impl OpenSession {
     /// Starts a turn. Its place is taken before this returns, so that a second prompt is refused and a
     /// cancel reaches this one.
     pub(crate) fn prompt(self: &Arc<Self>, content: Vec<ContentBlock>) -> Result<Prompt, RequestError> {
-        let mut in_flight = self.in_flight();
-        if in_flight.is_some() {
+        let mut prompting = self.prompting();
+        if prompting.in_flight {
             return Err(RequestError::invalid(
                 "a prompt is in flight on this session; wait for its answer or cancel it",
             ));
         }
         let turn = self.agent.prompt(content)?;
-        let answered = CancellationToken::new();
-        *in_flight = Some(InFlight {
+        let settled = CancellationToken::new();
+        *prompting = Prompting {
+            in_flight: true,
             cancelled: false,
-            answered: answered.clone(),
-        });
+            settled: settled.clone(),
+        };
         Ok(Prompt {
             session: Arc::clone(self),
             turn,
-            _answered: answered.drop_guard(),
+            settled: settled.drop_guard(),
         })
     }
 
     /// Stops the turn in flight; without one it does nothing, now and later.
     pub(crate) fn cancel(&self) {
-        if let Some(in_flight) = self.in_flight().as_mut() {
-            in_flight.cancelled = true;
+        let mut prompting = self.prompting();
+        if prompting.in_flight {
+            prompting.cancelled = true;
             self.agent.cancel();
         }
     }
 
     /// Cancels, waits until everything of the session is quiet and its prompt answered, and then shows
-    /// nothing more.
+    /// nothing more. Nobody but the caller holds it then.
     pub(crate) async fn close(&self) {
-        if let Some(in_flight) = self.in_flight().as_mut() {
-            in_flight.cancelled = true;
+        {
+            let mut prompting = self.prompting();
+            prompting.cancelled = prompting.in_flight;
         }
         self.agent.close().await;
-        let answered = self.in_flight().as_ref().map(|in_flight| in_flight.answered.clone());
-        if let Some(answered) = answered {
-            answered.cancelled().await;
-        }
+        let settled = self.prompting().settled.clone();
+        settled.cancelled().await;
         self.view.close();
     }
 
-    fn in_flight(&self) -> MutexGuard<'_, Option<InFlight>> {
-        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    fn prompting(&self) -> MutexGuard<'_, Prompting> {
+        self.prompting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -115,11 +124,7 @@ impl Prompt {
         expired: CancellationToken,
         answer: impl FnOnce(Result<StopReason, RequestError>),
     ) {
-        let Self {
-            session,
-            turn,
-            _answered,
-        } = self;
+        let Self { session, turn, settled } = self;
         let withdrawal = async {
             withdrawn.await;
             session.cancel();
@@ -133,10 +138,14 @@ impl Prompt {
         if end.is_none() {
             session.view.close();
         }
-        let mut in_flight = session.in_flight();
-        let cancelled = in_flight.as_ref().is_some_and(|in_flight| in_flight.cancelled);
-        answer(settle(end, cancelled));
-        *in_flight = None;
+        {
+            let mut prompting = session.prompting();
+            answer(settle(end, prompting.cancelled));
+            prompting.in_flight = false;
+        }
+        // In this order, since a close waits for the latter and then releases the session.
+        drop(session);
+        drop(settled);
     }
 }
 
