@@ -46,9 +46,6 @@ pub(crate) struct AcpArgs {
     /// What tools may do without a question: `ask` or `full`.
     #[arg(long, env = "WEFT_MODE")]
     pub(crate) mode: Option<String>,
-    /// Writes every session's log, as JSON Lines, into this folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) export: Option<PathBuf>,
 }
 
 /// `weft demo`.

@@ -3,77 +3,112 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use weft_acp::{AgentFactory, NewSession, OpenError};
+use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError};
 use weft_agent::{Agent, AgentOptions, InProcess, Limits, PermissionMode, SubagentLimits, Subagents};
 use weft_model::{AgentRole, Models};
-use weft_session::{Clock, Invariant, MemorySessions, Sessions, SystemClock};
-use weft_tool_workflow::RecordInvariant;
-use weft_tools::{CallLimits, ToolRegistry};
+use weft_session::{Clock, FileStore, Session, Sessions as _};
+use weft_tools::{Approver, CallLimits, ToolRegistry};
 use weft_types::{Origin, SessionHeader};
 
 use crate::config::{Config, settings};
 use crate::models::Providers;
 use crate::{prompt, tools};
 
-/// What all sessions of a process share.
+/// Makes the agents of a process. Clones are the same.
+#[derive(Clone)]
 pub(crate) struct Composition {
+    shared: Arc<Shared>,
+}
+
+/// What all sessions of a process share.
+struct Shared {
     config: Config,
     providers: Providers,
-    sessions: Arc<dyn Sessions>,
+    store: FileStore,
     clock: Arc<dyn Clock>,
 }
 
 impl Composition {
-    /// Sets everything up. `export` is a folder for the sessions' logs; it is made if it is missing.
-    pub(crate) fn new(config: Config, providers: Providers, export: Option<PathBuf>) -> anyhow::Result<Self> {
-        if let Some(folder) = &export {
-            let path = folder.display();
-            std::fs::create_dir_all(folder).with_context(|| format!("failed to make the export folder {path}"))?;
-        }
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let sessions = Arc::new(MemorySessions {
-            clock: Arc::clone(&clock),
-            invariants: Arc::new(|| vec![Box::new(RecordInvariant::default()) as Box<dyn Invariant>]),
-        });
-        let composition = Self {
+    /// Sets everything up. Sessions are kept in `store`, subagents' as well.
+    pub(crate) fn new(
+        config: Config,
+        providers: Providers,
+        store: FileStore,
+        clock: Arc<dyn Clock>,
+    ) -> anyhow::Result<Self> {
+        let shared = Shared {
             config,
             providers,
-            sessions,
+            store,
             clock,
         };
         // What is wrong with the user's own settings stops the start, not the first session.
-        composition.limits(&composition.config)?;
-        tools::check(&composition.config)?;
-        Ok(composition)
+        shared.limits(&shared.config)?;
+        tools::check(&shared.config)?;
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
-    fn open(&self, session: NewSession) -> Result<Agent, OpenError> {
+    /// Reads what the project in `cwd` sets and sets up its agent, on a thread that may block.
+    async fn prepare(&self, cwd: PathBuf, approver: Arc<dyn Approver>) -> Result<Prepared, OpenError> {
+        let shared = Arc::clone(&self.shared);
+        let prepared = tokio::task::spawn_blocking(move || shared.prepare(&cwd, approver)).await;
+        prepared.unwrap_or_else(|error| Err(OpenError::Failed(format!("failed to set up a session: {error}"))))
+    }
+}
+
+/// An agent that lacks nothing but its session.
+struct Prepared {
+    models: Arc<dyn Models>,
+    tools: ToolRegistry,
+    system: Arc<str>,
+    limits: Limits,
+    permissions: PermissionMode,
+    approver: Arc<dyn Approver>,
+    subagents: Arc<Subagents>,
+}
+
+impl Prepared {
+    /// Starts it, inside of the runtime.
+    fn start(self, session: Arc<Session>) -> Agent {
+        Agent::spawn(AgentOptions {
+            system: self.system,
+            role: AgentRole::Main,
+            limits: self.limits,
+            permissions: self.permissions,
+            approver: Some(self.approver),
+            subagents: self.subagents,
+            ..AgentOptions::new(session, self.models, self.tools.layer())
+        })
+    }
+}
+
+impl Shared {
+    fn prepare(&self, cwd: &Path, approver: Arc<dyn Approver>) -> Result<Prepared, OpenError> {
         let config = self
             .config
-            .for_project(&session.cwd)
+            .for_project(cwd)
             .map_err(|error| OpenError::Refused(error.to_string()))?;
-        self.agent(&config, session)
+        self.agent(&config, cwd, approver)
             .map_err(|error| OpenError::Failed(format!("{error:#}")))
     }
 
-    fn agent(&self, config: &Config, session: NewSession) -> anyhow::Result<Agent> {
+    fn agent(&self, config: &Config, cwd: &Path, approver: Arc<dyn Approver>) -> anyhow::Result<Prepared> {
         let models: Arc<dyn Models> = Arc::new(self.providers.table(config.text(&settings::MODEL)));
-        let base = tools::registry(config, &self.providers.secret_variables)?;
+        let tools = tools::registry(config, &self.providers.secret_variables)?;
         let limits = self.limits(config)?;
-        let log = self.sessions.create(self.header(&session))?;
-        let options = AgentOptions {
-            system: prompt::main_agent(&session.cwd).into(),
-            role: AgentRole::Main,
+        Ok(Prepared {
+            system: prompt::main_agent(cwd).into(),
             limits,
             permissions: permissions(config),
-            approver: Some(session.approver),
-            subagents: self.subagents(config, &models, &base, limits)?,
-            ..AgentOptions::new(log, models, base.layer())
-        };
-        Ok(Agent::spawn(options))
+            approver,
+            subagents: self.subagents(config, &models, &tools, limits)?,
+            models,
+            tools,
+        })
     }
 
     fn subagents(
@@ -89,7 +124,7 @@ impl Composition {
             limits,
             bounds: SubagentLimits::default().max_depth(depth)?,
             clock: Arc::clone(&self.clock),
-            ..InProcess::new(Arc::clone(&self.sessions), Arc::clone(models), base.clone())
+            ..InProcess::new(Arc::new(self.store.clone()), Arc::clone(models), base.clone())
         };
         let subagents = Subagents::new();
         subagents.register(Subagents::DEFAULT_PROVIDER, Arc::new(provider));
@@ -123,7 +158,27 @@ impl Composition {
 
 impl AgentFactory for Composition {
     fn open(&self, session: NewSession) -> BoxFuture<'static, Result<Agent, OpenError>> {
-        std::future::ready(self.open(session)).boxed()
+        let composition = self.clone();
+        async move {
+            let header = composition.shared.header(&session);
+            let prepared = composition.prepare(session.cwd, session.approver).await?;
+            let log = composition.shared.store.create(header);
+            let log = log.map_err(|error| OpenError::Failed(error.to_string()))?;
+            Ok(prepared.start(log))
+        }
+        .boxed()
+    }
+
+    fn load(&self, session: LoadSession) -> BoxFuture<'static, Result<Loading, OpenError>> {
+        let composition = self.clone();
+        async move {
+            let prepared = composition.prepare(session.cwd, session.approver).await?;
+            Ok(Loading {
+                presenter: prepared.tools.clone(),
+                start: Box::new(|session| prepared.start(session)),
+            })
+        }
+        .boxed()
     }
 }
 

@@ -4,10 +4,11 @@
 //! the layers over one another: defaults, the user's file, the project's file, environment, flags.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 mod error;
+mod home;
 mod layer;
 mod provider;
 pub(crate) mod settings;
@@ -15,6 +16,7 @@ pub(crate) mod settings;
 mod tests;
 
 pub(crate) use error::ConfigError;
+pub(crate) use home::Home;
 use layer::{Layer, Owner};
 pub(crate) use provider::{PROVIDER_KEYS, Provider, ProviderKind};
 use settings::{Kind, Setting, Value};
@@ -97,14 +99,4 @@ impl Config {
             _ => None,
         }
     }
-}
-
-/// The folder of the configuration: `$WEFT_HOME`, or the platform's place for configuration.
-pub(crate) fn home() -> Result<PathBuf, ConfigError> {
-    use etcetera::BaseStrategy as _;
-    if let Some(home) = std::env::var_os("WEFT_HOME").filter(|home| !home.is_empty()) {
-        return Ok(PathBuf::from(home));
-    }
-    let base = etcetera::choose_base_strategy().map_err(|error| ConfigError::NoHome(error.to_string()))?;
-    Ok(base.config_dir().join("weft"))
 }

@@ -15,6 +15,7 @@ mod logging;
 mod models;
 mod prompt;
 mod scripted;
+mod store;
 mod terminal;
 mod tools;
 
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         // The worker comes first and alone: it has no environment, no configuration and no runtime.
         Command::Worker => return commands::worker::run(),
-        Command::Acp(args) => commands::acp::run(args),
+        Command::Acp(args) => commands::acp::run(&args),
         Command::Demo(args) => in_runtime(commands::demo::run(&args)),
         Command::Replay(args) => in_runtime(commands::replay::run(args)),
         Command::Docs(args) => commands::docs::run(&args).map(|()| ExitCode::SUCCESS),

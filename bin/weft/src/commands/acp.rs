@@ -10,32 +10,32 @@ use weft_acp::{
     AcpOptions, AgentInfo, CloseGrace, ExitReason, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes,
     ProgressConfig, StallTimeout, serve,
 };
+use weft_session::{Clock, FileStore, SystemClock};
 use weft_toolset::Orphans;
 
 use crate::args::AcpArgs;
 use crate::compose::Composition;
-use crate::config::{Config, Overrides, home, settings};
+use crate::config::{Config, Home, Overrides, settings};
 use crate::models::Providers;
-use crate::{logging, scripted};
+use crate::{logging, scripted, store};
 
 /// How long processes that were left behind may take to die at the end.
 const ORPHANS_GRACE: Duration = Duration::from_secs(2);
 
 /// Serves one connection, to its end.
-pub(crate) fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
-    let home = home()?;
-    logging::init(&home);
-    let config = Config::load(&home, &overrides(&args))?;
+pub(crate) fn run(args: &AcpArgs) -> anyhow::Result<ExitCode> {
+    let home = Home::find()?;
+    logging::init(&home.config);
+    let config = Config::load(&home.config, &overrides(args))?;
     let providers = Providers::new(&config)?;
     let mut extensions = ExtensionMethods::new();
     if let Some(model) = &providers.scripted {
         scripted::register(&mut extensions, model)?;
     }
-    let bridge = options(
-        &config,
-        extensions,
-        Composition::new(config.clone(), providers, args.export)?,
-    )?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = store::open(&config, home.sessions, "weft acp", Arc::clone(&clock))?;
+    let agents = Composition::new(config.clone(), providers, store.clone(), clock)?;
+    let bridge = options(&config, extensions, store, agents)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(serve_until_signal(bridge));
     // Whatever still runs has had its grace; the thread that reads stdin is not waited for.
@@ -43,7 +43,12 @@ pub(crate) fn run(args: AcpArgs) -> anyhow::Result<ExitCode> {
     ended
 }
 
-fn options(config: &Config, extensions: ExtensionMethods, agents: Composition) -> anyhow::Result<AcpOptions> {
+fn options(
+    config: &Config,
+    extensions: ExtensionMethods,
+    store: FileStore,
+    agents: Composition,
+) -> anyhow::Result<AcpOptions> {
     Ok(AcpOptions {
         extensions,
         progress: ProgressConfig::new(config.span(&settings::MIN_INTERVAL))?,
@@ -52,7 +57,7 @@ fn options(config: &Config, extensions: ExtensionMethods, agents: Composition) -
         max_sessions: MaxSessions::new(config.size(&settings::MAX_SESSIONS))?,
         close_grace: CloseGrace::new(config.span(&settings::CLOSE_GRACE))?,
         stall_timeout: StallTimeout::new(config.span(&settings::STALL_TIMEOUT))?,
-        ..AcpOptions::new(Arc::new(agents), info())
+        ..AcpOptions::new(Arc::new(agents), store, info())
     })
 }
 
@@ -143,8 +148,10 @@ mod tests {
             .map(|(setting, text)| (setting, "test", text))
             .collect();
         let config = Config::load(std::path::Path::new("no-such-folder"), &Overrides { values })?;
-        let agents = Composition::new(config.clone(), Providers::default(), None)?;
-        options(&config, ExtensionMethods::new(), agents)
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let store = store::open(&config, "no-such-folder".into(), "test", Arc::clone(&clock))?;
+        let agents = Composition::new(config.clone(), Providers::default(), store.clone(), clock)?;
+        options(&config, ExtensionMethods::new(), store, agents)
     }
 
     #[test]
@@ -181,7 +188,6 @@ mod tests {
         let args = |mode: &str| AcpArgs {
             model: None,
             mode: Some(mode.to_owned()),
-            export: None,
         };
         assert!(overrides(&args("")).values.is_empty());
         assert_eq!(overrides(&args("full")).values.len(), 1);

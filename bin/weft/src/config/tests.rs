@@ -64,7 +64,7 @@ fn an_unknown_key_names_the_known_ones() {
     );
     refused(
         "modell = \"x\"\n",
-        "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, bash, workflow, acp, providers",
+        "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, bash, workflow, acp, store, providers",
     );
     refused(
         "agent = 3\n",
@@ -118,6 +118,7 @@ fn a_project_may_not_set_endpoints_permissions_or_the_process() {
         ("[providers.x]\nkind = \"scripted\"\nscript = \"x\"\n", "providers"),
         ("mode = \"full\"\n", "mode"),
         ("[acp]\noutbox_bytes = 65536\n", "acp.outbox_bytes"),
+        ("[store]\npage_events = 1\n", "store.page_events"),
     ] {
         let error = Layer::parse(Path::new("p.toml"), text, Owner::Project)
             .expect_err("must be refused")

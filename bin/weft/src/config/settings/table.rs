@@ -259,6 +259,34 @@ pub(crate) static MIN_INTERVAL: Setting = of_process(millis(
     5 * SECOND,
     "The least time between two progress updates of one tool call; `0ms` sends every report.",
 ));
+pub(crate) static STORE_SYNC: Setting = of_process(millis(
+    "store.sync_interval",
+    200,
+    0,
+    10 * SECOND,
+    "How long what was written to a session's log may wait to be safe from a power failure while nothing waits for it.",
+));
+pub(crate) static STORE_LINE: Setting = of_process(count(
+    "store.max_line_bytes",
+    64 * MIB,
+    64 * KIB,
+    1_024 * MIB,
+    "The longest line of a session's log, and so the largest event; a larger one is refused.",
+));
+pub(crate) static STORE_PAGE_EVENTS: Setting = of_process(count(
+    "store.page_events",
+    1_024,
+    1,
+    65_536,
+    "How many events of a log are in memory at a time while it is read.",
+));
+pub(crate) static STORE_PAGE_BYTES: Setting = of_process(count(
+    "store.page_bytes",
+    4 * MIB,
+    4 * KIB,
+    1_024 * MIB,
+    "How much of a log is in memory at a time while it is read; a larger event is read alone.",
+));
 
 /// Every setting, in the order of the documentation.
 pub(crate) static SETTINGS: &[&Setting] = &[
@@ -293,4 +321,8 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &CLOSE_GRACE,
     &STALL_TIMEOUT,
     &MIN_INTERVAL,
+    &STORE_SYNC,
+    &STORE_LINE,
+    &STORE_PAGE_EVENTS,
+    &STORE_PAGE_BYTES,
 ];
