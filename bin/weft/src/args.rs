@@ -4,6 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod sessions;
+
+pub(crate) use sessions::{
+    DeleteArgs, ExportArgs, ImportArgs, ListArgs, SessionsArgs, SessionsCommand, ShowArgs, VerifyArgs,
+};
+
 /// A coding agent for your editor that shows its workflows live in the tool card.
 #[derive(Debug, Parser)]
 #[command(version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
@@ -24,6 +30,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Replays scenarios against the real agent and compares what they leave behind.
     Replay(ReplayArgs),
+    /// Lists, shows, moves, checks and deletes sessions.
+    Sessions(SessionsArgs),
     /// Runs one workflow script for the agent that spawned it.
     #[command(hide = true)]
     Worker,

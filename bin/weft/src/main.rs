@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Acp(args) => commands::acp::run(&args),
         Command::Demo(args) => in_runtime(commands::demo::run(&args)),
         Command::Replay(args) => in_runtime(commands::replay::run(args)),
+        Command::Sessions(args) => commands::sessions::run(args),
         Command::Docs(args) => commands::docs::run(&args).map(|()| ExitCode::SUCCESS),
     };
     outcome.unwrap_or_else(|error| {

@@ -1,0 +1,57 @@
+//! `weft sessions`: the store, from the shell.
+//!
+//! Data goes to stdout, everything else to stderr. Nothing here needs the store for itself: other processes may run
+//! sessions meanwhile.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use weft_session::{Clock, FileStore, SystemClock};
+
+use crate::args::{SessionsArgs, SessionsCommand};
+use crate::config::{Config, Home, Overrides};
+use crate::{logging, store};
+
+mod delete;
+mod export;
+mod import;
+mod list;
+mod resolve;
+mod show;
+mod verify;
+
+/// Does what was asked for.
+pub(crate) fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
+    let home = Home::find()?;
+    logging::init(&home.config);
+    let config = Config::load(&home.config, &Overrides::default())?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = store::open(&config, home.sessions, "weft sessions", Arc::clone(&clock))?;
+    let json = args.json;
+    match args.command {
+        SessionsCommand::List(args) => list::run(&store, args, json, clock.now()).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Show(args) => show::run(&store, &config, &args, json),
+        SessionsCommand::Export(args) => export::run(&store, &args, json).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Import(args) => import::run(&store, &args, json).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::Verify(args) => verify::run(&store, &args, json),
+        SessionsCommand::Delete(args) => delete::run(&store, &args, json),
+    }
+}
+
+/// Every session, subagents' and blank ones included, the one written to last first.
+fn all(store: &FileStore) -> anyhow::Result<Vec<weft_session::SessionRow>> {
+    let mut rows = Vec::new();
+    let mut query = weft_session::ListQuery {
+        include_blank: true,
+        limit: 10_000,
+        ..weft_session::ListQuery::default()
+    };
+    loop {
+        let list = store.list(&query)?;
+        rows.extend(list.rows);
+        if list.next.is_none() {
+            return Ok(rows);
+        }
+        query.cursor = list.next;
+    }
+}

@@ -1,0 +1,136 @@
+//! A conversation drawn as it is read.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use weft_types::{Event, EventBody, SessionHeader};
+
+use super::View;
+use super::draw::Style;
+use super::fold::Conversation;
+use crate::terminal::{Palette, Redrawn, Size};
+
+/// Draws what is settled as soon as it is. On a terminal where the session is followed, what is not settled yet stands
+/// below and is drawn over.
+pub(super) struct Drawing<W: Write> {
+    out: Out<W>,
+    conversation: Conversation,
+}
+
+/// Where it is drawn. Where there is a size, it is asked for anew with each picture.
+pub(super) enum Out<W: Write> {
+    /// A pipe or a file.
+    Plain(BufWriter<W>),
+    /// A terminal.
+    Coloured(BufWriter<W>, fn() -> Size),
+    /// A terminal that shows what happens now.
+    Live(Redrawn<W>, fn() -> Size),
+}
+
+impl<W: Write> Drawing<W> {
+    pub(super) fn new(out: Out<W>, conversation: Conversation) -> Self {
+        Self { out, conversation }
+    }
+
+    fn style(&self) -> Style {
+        match &self.out {
+            Out::Plain(_) => Style {
+                ink: Palette::PLAIN,
+                columns: None,
+            },
+            Out::Coloured(_, size) | Out::Live(_, size) => Style {
+                ink: Palette::COLOURED,
+                columns: Some(size().columns),
+            },
+        }
+    }
+
+    fn draw_settled(&mut self) -> io::Result<()> {
+        let style = self.style();
+        let settled = self.conversation.take_settled();
+        let lines: Vec<_> = settled.iter().flat_map(|item| style.item(item)).collect();
+        self.out.print(&lines)
+    }
+
+    fn draw_pending(&mut self) -> io::Result<()> {
+        let Out::Live(out, size) = &mut self.out else {
+            return self.out.flush();
+        };
+        let Size { columns, rows } = size();
+        let style = Style {
+            ink: Palette::COLOURED,
+            columns: Some(columns),
+        };
+        let lines: Vec<_> = self
+            .conversation
+            .pending()
+            .iter()
+            .flat_map(|item| style.item(item))
+            .collect();
+        // What has left the screen cannot be drawn over: of a long picture only the end is shown.
+        out.paint(&[], &lines[(lines.len() + 1).saturating_sub(rows)..])
+    }
+}
+
+impl<W: Write> Out<W> {
+    /// Lines that stay.
+    fn print(&mut self, lines: &[String]) -> io::Result<()> {
+        match self {
+            Self::Plain(out) | Self::Coloured(out, _) => lines.iter().try_for_each(|line| writeln!(out, "{line}")),
+            Self::Live(out, _) if lines.is_empty() => Ok(()),
+            Self::Live(out, _) => out.paint(lines, &[]),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(out) | Self::Coloured(out, _) => out.flush(),
+            Self::Live(..) => Ok(()),
+        }
+    }
+}
+
+impl<W: Write> View for Drawing<W> {
+    fn header(&mut self, header: &SessionHeader) -> anyhow::Result<()> {
+        let lines = self.style().header(header, &date(header.created_at.0));
+        self.out.print(&lines)?;
+        Ok(())
+    }
+
+    fn events(&mut self, events: &[Arc<Event>]) -> anyhow::Result<()> {
+        for event in events {
+            self.conversation.apply(event)?;
+            if matches!(event.body, EventBody::TurnEnd { .. }) {
+                self.draw_settled()?;
+            }
+        }
+        self.draw_settled()?;
+        Ok(self.draw_pending()?)
+    }
+
+    fn end(&mut self) -> anyhow::Result<()> {
+        let style = self.style();
+        let lines: Vec<_> = self
+            .conversation
+            .pending()
+            .iter()
+            .flat_map(|item| style.item(item))
+            .collect();
+        self.out.print(&lines)?;
+        Ok(self.out.flush()?)
+    }
+}
+
+/// A time for people; a number where it is none.
+fn date(millis: u64) -> String {
+    // What a log holds may be any number; the calendar ends with the year 9999.
+    const CALENDAR_MILLIS: u64 = 253_402_300_800_000;
+    if millis >= CALENDAR_MILLIS {
+        return format!("{millis} ms");
+    }
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(millis)).to_string()
+}
+
+#[cfg(test)]
+mod tests;
