@@ -28,7 +28,8 @@ pub struct Agent {
 /// What makes an agent.
 #[derive(Clone)]
 pub struct AgentOptions {
-    /// The log of its turns. If its last turn is open, the agent closes it before its first own one.
+    /// The log of its turns. If its last turn is open, the agent closes it before its first own one. A user's session
+    /// without a title gets one: the first line that its first prompt shows, at most 80 characters of it.
     pub session: Arc<Session>,
     /// Where it finds its model, anew for every request.
     pub models: Arc<dyn Models>,
