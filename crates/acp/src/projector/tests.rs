@@ -2,6 +2,7 @@
 
 mod cards;
 mod events;
+mod logs;
 mod progress;
 mod replay;
 

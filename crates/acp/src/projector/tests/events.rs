@@ -134,6 +134,18 @@ fn a_failed_turn_leaves_a_mark() {
 }
 
 #[test]
+fn a_title_is_shown_with_its_time_live_and_replayed() {
+    let event = EventBody::SessionTitle {
+        title: "Tidy up".into(),
+    };
+    let expected =
+        json!({ "sessionUpdate": "session_info_update", "title": "Tidy up", "updatedAt": "1970-01-01T00:00:01.5Z" });
+    for mode in [Mode::Live, Mode::Replay] {
+        assert_eq!(only(Stage::with_mode(PLAIN, mode).event(&event)), expected);
+    }
+}
+
+#[test]
 fn everything_else_is_not_shown() {
     let events = [
         EventBody::TurnStart { turn: 1 },
@@ -144,6 +156,10 @@ fn everything_else_is_not_shown() {
             model: "p/m".into(),
             system: String::new(),
             tools: Vec::new(),
+        },
+        EventBody::ToolContext {
+            turn: 1,
+            content: vec![ContentBlock::text("for the model alone")],
         },
         EventBody::WorkflowRunStart {
             run_id: "r".into(),

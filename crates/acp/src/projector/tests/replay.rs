@@ -6,6 +6,21 @@ use weft_tools::{ExitStatus, FileDiff, ToolKind};
 
 use super::*;
 
+/// Changes a card as a client does.
+pub(super) fn apply(card: &mut Value, update: &Value) {
+    for (name, value) in update.as_object().unwrap() {
+        card[name] = match (name.as_str(), card.get(name)) {
+            ("sessionUpdate", _) => continue,
+            ("_meta", Some(Value::Object(meta))) => {
+                let mut meta = meta.clone();
+                meta.extend(value.as_object().unwrap().clone());
+                Value::Object(meta)
+            }
+            _ => value.clone(),
+        };
+    }
+}
+
 /// A card as a client holds it after some updates.
 fn fold(updates: &[Value]) -> HashMap<String, Value> {
     let mut cards: HashMap<String, Value> = HashMap::new();
@@ -15,17 +30,7 @@ fn fold(updates: &[Value]) -> HashMap<String, Value> {
             kind if kind == "tool_call" => assert!(cards.insert(id, update.clone()).is_none()),
             _ => {
                 let card = cards.get_mut(&id).expect("announced before it is updated");
-                for (name, value) in update.as_object().unwrap() {
-                    card[name] = match (name.as_str(), card.get(name)) {
-                        ("sessionUpdate", _) => continue,
-                        ("_meta", Some(Value::Object(meta))) => {
-                            let mut meta = meta.clone();
-                            meta.extend(value.as_object().unwrap().clone());
-                            Value::Object(meta)
-                        }
-                        _ => value.clone(),
-                    };
-                }
+                apply(card, update);
             }
         }
     }
