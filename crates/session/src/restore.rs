@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
 use weft_types::{Event, EventBody, SessionHeader, SessionId, TurnEnd, UnixMillis};
 
 use crate::rules::Rules;
@@ -80,19 +81,44 @@ impl Restore {
         Ok(())
     }
 
+    /// What is wrong with the JSON of an event that cannot be read as one, if an invariant can tell.
+    pub(crate) fn explain(&self, event: &Value) -> Option<Violation> {
+        self.rules.explain(event)
+    }
+
+    /// Whether the next event keeps the invariants; it is not taken.
+    pub(crate) fn check(&self, event: &Event) -> Result<(), Violation> {
+        self.rules.check(event)
+    }
+
+    /// The turn that the log ends in, if that is open.
+    pub(crate) fn open_turn(&self) -> Option<u32> {
+        let last = self.tail.turn.iter().rev().find_map(|event| match &event.body {
+            EventBody::TurnStart { turn } => Some(Some(*turn)),
+            EventBody::TurnEnd { .. } => Some(None),
+            _ => None,
+        });
+        last.flatten()
+    }
+
+    /// What [`close_turn`](Self::close_turn) would give; nothing is taken.
+    pub(crate) fn closing(&self) -> Vec<Arc<Event>> {
+        let time = self.tail.turn.last().map_or(UnixMillis(0), |event| event.time);
+        let closing = closing_events(&self.tail.turn, TurnEnd::Interrupted).into_iter();
+        let numbered = (self.tail.len..).zip(closing);
+        numbered
+            .map(|(seq, body)| Arc::new(Event { seq, time, body }))
+            .collect()
+    }
+
     /// The events that close the turn which the log ends in, if it does: see [`closing_events`]. Their numbers go on
     /// from the log's and their times repeat its last. They were taken, as if they had been in the log.
     pub fn close_turn(&mut self) -> Vec<Arc<Event>> {
-        let time = self.tail.turn.last().map_or(UnixMillis(0), |event| event.time);
-        let closing = closing_events(&self.tail.turn, TurnEnd::Interrupted).into_iter();
-        closing.map(|body| self.take(time, body)).collect()
-    }
-
-    fn take(&mut self, time: UnixMillis, body: EventBody) -> Arc<Event> {
-        let seq = self.tail.len;
-        let event = Arc::new(Event { seq, time, body });
-        self.push(&event).expect("what closes a turn keeps the invariants");
-        event
+        let closing = self.closing();
+        for event in &closing {
+            self.push(event).expect("what closes a turn keeps the invariants");
+        }
+        closing
     }
 
     /// [`close_turn`](Self::close_turn), appended to the log. Gives what was appended.

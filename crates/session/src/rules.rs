@@ -1,5 +1,6 @@
 //! All invariants of one session as one.
 
+use serde_json::Value;
 use weft_types::Event;
 
 use crate::invariant::Enclosure;
@@ -22,6 +23,11 @@ impl Rules {
     pub(crate) fn check(&self, next: &Event) -> Result<(), Violation> {
         self.enclosure.check(next)?;
         self.plugged.iter().try_for_each(|invariant| invariant.check(next))
+    }
+
+    /// What is wrong with an event that cannot be read, if a rule can tell.
+    pub(crate) fn explain(&self, event: &Value) -> Option<Violation> {
+        self.plugged.iter().find_map(|invariant| invariant.explain(event))
     }
 
     pub(crate) fn commit(&mut self, event: &Event) {

@@ -8,20 +8,28 @@
 //! what a crash left half-written is cut off, and a log of an older version, or with a torn line in its middle of which
 //! nothing is missing, is replaced in one step by its rewritten self. What is damaged is reported and left alone.
 
+mod birth;
 mod damage;
 mod delete;
 mod error;
 mod file_log;
 mod files;
 mod follow;
+mod head;
+mod judge;
 mod layout;
 mod line;
+mod lines;
 mod list;
 mod lock;
+mod log_reader;
+mod marks;
+mod mend;
 mod migrate;
 mod opening;
 mod options;
 mod pages;
+mod read_only;
 mod rewrite;
 mod scan;
 mod stored;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use weft_types::{SessionHeader, SessionId};
 
-use super::Holder;
+use super::{Damage, Holder};
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +64,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
+    },
+    /// The log is damaged; what was asked for was done with the events before that.
+    #[error("failed to read all of session {session}: its log is {damage}")]
+    Damaged {
+        /// The session.
+        session: SessionId,
+        /// Where, and how.
+        damage: Damage,
     },
     /// A line is longer than the store reads or writes.
     #[error("failed to read session {session}: line {line} at byte {offset} is longer than the limit of {limit} bytes")]

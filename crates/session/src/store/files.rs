@@ -1,7 +1,7 @@
 //! What the store does to files.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// What the store does to files. Every method does the real thing unless it is replaced.
@@ -24,7 +24,7 @@ pub trait FileLayer: Send + Sync {
     /// # Errors
     /// The platform's; [`io::ErrorKind::AlreadyExists`] if something is there.
     fn create(&self, path: &Path) -> io::Result<File> {
-        private(OpenOptions::new().append(true).create_new(true)).open(path)
+        private(OpenOptions::new().write(true).create_new(true)).open(path)
     }
 
     /// Opens a file to append to it.
@@ -32,7 +32,8 @@ pub trait FileLayer: Send + Sync {
     /// # Errors
     /// The platform's.
     fn open_to_append(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().append(true).open(path)
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        file.seek(SeekFrom::End(0)).map(|_| file)
     }
 
     /// Opens a file to lock it and to write into it, making it if need be.
@@ -67,12 +68,13 @@ pub trait FileLayer: Send + Sync {
         file.write_all(bytes)
     }
 
-    /// Cuts a file down to `len` bytes.
+    /// Cuts a file down to `len` bytes, and has the next write go there.
     ///
     /// # Errors
     /// The platform's.
-    fn truncate(&self, file: &File, len: u64) -> io::Result<()> {
-        file.set_len(len)
+    fn truncate(&self, mut file: &File, len: u64) -> io::Result<()> {
+        file.set_len(len)?;
+        file.seek(SeekFrom::Start(len)).map(drop)
     }
 
     /// Returns when what was written to a file would survive the death of the machine.
@@ -93,6 +95,14 @@ pub trait FileLayer: Send + Sync {
         } else {
             Ok(())
         }
+    }
+
+    /// Gives a file a second name that nothing has, or a copy of that name where a file has but one.
+    ///
+    /// # Errors
+    /// The platform's.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop))
     }
 
     /// Gives a file another name, in one step, replacing what has that name.

@@ -97,9 +97,9 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // A name that is left behind misleads nobody: it counts only while the file is locked.
-        let _ = self.file.set_len(0);
-        let _ = self.file.unlock();
+        // A name that stays behind misleads nobody, since it counts only while the file is locked; and closing the file
+        // unlocks it in any case, but for a copy that a child process which is being started may have for a moment.
+        drop(self.file.set_len(0).and_then(|()| self.file.unlock()));
     }
 }
 

@@ -1,1 +1,94 @@
-//! Part of the store.
+//! Replacing a log by its rewritten self, in one step.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use weft_types::SessionHeader;
+
+use super::layout::SessionPaths;
+use super::lines::Place;
+use super::marks::Marks;
+use super::pages::{self, Keep, Window};
+use super::{FileLayer, FileStore, StoreError, line};
+
+/// How much is written at a time.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Writes the sound events of a log anew and puts them in the place of the log, which stays as a file beside it whose
+/// name begins with `kept`. Gives where the events are now and where the log as it was is.
+///
+/// Whenever it dies, the log is the old one or the new one. The caller holds the session's lock, and syncs the folder.
+///
+/// # Errors
+/// The disk fails; the log is as it was.
+pub(crate) fn rewrite(
+    store: &FileStore,
+    header: &SessionHeader,
+    paths: &SessionPaths,
+    marks: &Marks,
+    kept: &str,
+) -> Result<(Marks, PathBuf), StoreError> {
+    let files = &*store.options().files;
+    let (log, new) = (paths.log(), paths.folder.join("log.rewrite"));
+    let replaced = write_anew(store, header, (&log, &new), marks).and_then(|marks| {
+        let kept = keep(files, &log, kept)?;
+        files.rename(&new, &log).map_err(StoreError::io("replace", &log))?;
+        Ok((marks, kept))
+    });
+    if replaced.is_err() {
+        // A leftover is overwritten by the next attempt.
+        drop(fs::remove_file(&new));
+    }
+    replaced
+}
+
+fn write_anew(
+    store: &FileStore,
+    header: &SessionHeader,
+    (log, new): (&Path, &Path),
+    marks: &Marks,
+) -> Result<Marks, StoreError> {
+    let files = &*store.options().files;
+    let failed = |error| StoreError::io("write", new)(error);
+    if new.exists() {
+        fs::remove_file(new).map_err(StoreError::io("remove", new))?;
+    }
+    let file = files.create(new).map_err(StoreError::io("create", new))?;
+    let mut text = Vec::new();
+    line::write(&mut text, header).map_err(failed)?;
+    let mut written = Marks::new(Place {
+        offset: text.len() as u64,
+        line: 2,
+    });
+    while written.count() < marks.count() {
+        let from = written.count();
+        let window = Window {
+            mark: marks.before(from),
+            from,
+            to: marks.count().min(from + 1024),
+        };
+        for event in pages::read(store, (&header.id, log), window, Keep::First)? {
+            let begin = text.len();
+            line::write(&mut text, &*event).map_err(failed)?;
+            written.push_bytes(text.len() - begin);
+        }
+        if text.len() >= CHUNK_BYTES {
+            files.write(&file, &text).map_err(failed)?;
+            text.clear();
+        }
+    }
+    files.write(&file, &text).map_err(failed)?;
+    files.sync(&file).map_err(StoreError::io("sync", new))?;
+    Ok(written)
+}
+
+/// Gives the log a second name that nothing has yet.
+fn keep(files: &dyn FileLayer, log: &Path, name: &str) -> Result<PathBuf, StoreError> {
+    let numbered = (1..).map(|number| log.with_file_name(format!("{name}-{number}")));
+    let kept = std::iter::once(log.with_file_name(name))
+        .chain(numbered)
+        .find(|path| !path.exists());
+    let kept = kept.expect("the numbers do not end");
+    files.link(log, &kept).map_err(StoreError::io("keep", &kept))?;
+    Ok(kept)
+}

@@ -1,1 +1,294 @@
-//! Part of the store.
+//! Reading a log from its start, judging every line once: its checksum, its form, its number, the invariants.
+//!
+//! Everything that reads whole logs does it with a [`LogScan`].
+
+use std::path::Path;
+use std::sync::Arc;
+
+use weft_types::{Event, SessionHeader, SessionId};
+
+use super::head::{self, Head};
+use super::judge::{Verdict, judge};
+use super::lines::{Line, Lines, Place};
+use super::marks::{Mark, Marks};
+use super::migrate::Migration;
+use super::{Damage, FileStore, StoreError};
+use crate::Restore;
+
+/// A log that is being read.
+pub(crate) struct LogScan {
+    lines: Lines,
+    /// The version of the log as it is on disk.
+    version: u32,
+    migration: Migration,
+    restore: Restore,
+    marks: Marks,
+    debris: u64,
+    ending: Ending,
+    /// Lines of which only what follows them tells what they are.
+    suspect: Option<Suspect>,
+    /// Whether more was read than was taken.
+    read_ahead: bool,
+    /// A line that looked torn and was read anew, since a writer may have been caught half-way through it.
+    read_again: Option<Place>,
+}
+
+/// What a log ends in, as far as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Ending {
+    /// A whole line.
+    Whole,
+    /// A sound line that only lacks its line feed: the header, or this event, which was not given out yet.
+    Unterminated(Option<Arc<Event>>),
+    /// Part of a line.
+    Torn { offset: u64, bytes: u64 },
+    /// It goes on, but not with what should be there.
+    Damaged(Damage),
+}
+
+/// Torn lines in a row.
+struct Suspect {
+    first: Place,
+    reason: String,
+    lines: u64,
+}
+
+impl LogScan {
+    /// Begins to read a session's log.
+    ///
+    /// # Errors
+    /// There is no log with a header, the header is not that of this session, or the disk fails.
+    pub(crate) fn open(store: &FileStore, id: &SessionId) -> Result<Self, StoreError> {
+        let path = store.layout().session(id)?.log();
+        Self::open_at(store, id, &path)
+    }
+
+    /// Begins to read the log of a session that is at `path`.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub(crate) fn open_at(store: &FileStore, id: &SessionId, path: &Path) -> Result<Self, StoreError> {
+        let mut lines = head::open(store, id, path)?;
+        let Head { header, whole } = head::read(&mut lines, id)?;
+        let (version, migration) = (header.version, Migration::from(header.version));
+        let invariants = (store.options().invariants)();
+        Ok(Self {
+            version,
+            migration,
+            restore: Restore::new(migration.header(header), invariants),
+            marks: Marks::new(lines.place()),
+            debris: 0,
+            ending: if whole {
+                Ending::Whole
+            } else {
+                Ending::Unterminated(None)
+            },
+            suspect: None,
+            read_ahead: true,
+            read_again: None,
+            lines,
+        })
+    }
+
+    /// The header, as it would be written today.
+    pub(crate) fn header(&self) -> &SessionHeader {
+        self.restore.header()
+    }
+
+    /// The version of the log as it is on disk.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Where the events that were read are.
+    pub(crate) fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// The fold of the events that were read.
+    pub(crate) fn restore(&self) -> &Restore {
+        &self.restore
+    }
+
+    /// How many torn lines there are of which nothing is missing.
+    pub(crate) fn debris(&self) -> u64 {
+        self.debris
+    }
+
+    /// What the log ends in, once [`next`](Self::next) gave none.
+    pub(crate) fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// The damage that it ends in.
+    pub(crate) fn damage(&self) -> Option<&Damage> {
+        match &self.ending {
+            Ending::Damaged(damage) => Some(damage),
+            _ => None,
+        }
+    }
+
+    /// How far the file was read, in bytes.
+    pub(crate) fn read_to(&self) -> u64 {
+        self.lines.place().offset
+    }
+
+    /// Whether the file still has its name, and what was read is still in it.
+    ///
+    /// # Errors
+    /// There is no file of that name, or it cannot be looked at.
+    pub(crate) fn is_current(&self) -> Result<bool, StoreError> {
+        self.lines.is_current(self.marks.end().offset)
+    }
+
+    /// Whether the file still has its name and was read to its end, or to where it is damaged.
+    ///
+    /// # Errors
+    /// Those of [`is_current`](Self::is_current).
+    pub(crate) fn is_at_end(&self) -> Result<bool, StoreError> {
+        Ok(self.is_current()? && (self.damage().is_some() || self.lines.len()? == self.read_to()))
+    }
+
+    /// The fold of the events, and where they are.
+    pub(crate) fn into_parts(self) -> (Restore, Marks) {
+        (self.restore, self.marks)
+    }
+
+    /// The next event. None at the end; when the file has grown since, the next call goes on, unless it is damaged.
+    ///
+    /// # Errors
+    /// An event of an unknown type, a line that is too long, or the disk fails. The next call meets it again.
+    pub(crate) fn next(&mut self) -> Result<Option<Arc<Event>>, StoreError> {
+        if self.damage().is_some() {
+            return Ok(None);
+        }
+        if matches!(self.ending, Ending::Unterminated(None)) && !self.line_ended()? {
+            return Ok(None);
+        }
+        if self.read_ahead {
+            self.lines.go_to(self.marks.end())?;
+        }
+        self.read_ahead = true;
+        self.suspect = None;
+        self.ending = Ending::Whole;
+        let next = self.scan()?;
+        self.read_ahead = next.is_none();
+        Ok(next)
+    }
+
+    /// Takes the last event, which lacks its line feed: right for a log that nobody writes.
+    pub(crate) fn accept_unterminated(&mut self) -> Option<Arc<Event>> {
+        let Ending::Unterminated(event) = &mut self.ending else {
+            return None;
+        };
+        let event = event.take()?;
+        self.take(&event, self.marks.end());
+        Some(event)
+    }
+
+    /// Whether the last line's line feed, which was missing when the line was taken, is there by now.
+    fn line_ended(&mut self) -> Result<bool, StoreError> {
+        let end = self.marks.end();
+        self.lines.go_to(end)?;
+        match self.lines.next()? {
+            None => Ok(false),
+            Some(Line { text: b"", .. }) => {
+                self.marks.end_line();
+                Ok(true)
+            }
+            Some(_) => {
+                self.ending = self.damaged(end, "a line feed is missing before it".to_owned());
+                Ok(false)
+            }
+        }
+    }
+
+    fn scan(&mut self) -> Result<Option<Arc<Event>>, StoreError> {
+        loop {
+            let Some(line) = self.lines.next()? else {
+                self.ending = self.end_of_file();
+                return Ok(None);
+            };
+            let (at, whole) = (line.at, line.whole);
+            match judge(line.text, &self.restore)? {
+                Verdict::Torn(_) if self.suspect.is_none() && self.read_again != Some(at) => {
+                    self.read_again = Some(at);
+                    self.lines.go_to(at)?;
+                }
+                Verdict::Torn(_) if self.suspect.is_none() && !whole => {
+                    self.ending = self.torn(at);
+                    return Ok(None);
+                }
+                Verdict::Torn(reason) if whole => self.suspect_line(at, reason),
+                Verdict::Torn(reason) | Verdict::Foreign(reason) => {
+                    self.ending = self.damaged(at, reason);
+                    return Ok(None);
+                }
+                Verdict::Event(event) => return Ok(self.event(event, at, whole)),
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event, at: Place, whole: bool) -> Option<Arc<Event>> {
+        let mut migration = self.migration;
+        let event = Arc::new(migration.event(event));
+        if let Err(violation) = self.restore.check(&event) {
+            self.ending = self.damaged(at, violation.to_string());
+            return None;
+        }
+        if !whole {
+            self.ending = Ending::Unterminated(Some(event));
+            return None;
+        }
+        self.take(&event, at);
+        self.migration = migration;
+        Some(event)
+    }
+
+    fn take(&mut self, event: &Arc<Event>, at: Place) {
+        self.restore.push(event).expect("it was checked");
+        let migration = self.migration;
+        self.marks.push(Mark { at, migration }, self.lines.place());
+        self.debris += self.suspect.take().map_or(0, |suspect| suspect.lines);
+    }
+
+    fn suspect_line(&mut self, first: Place, reason: String) {
+        match &mut self.suspect {
+            Some(suspect) => suspect.lines += 1,
+            none => {
+                *none = Some(Suspect {
+                    first,
+                    reason,
+                    lines: 1,
+                })
+            }
+        }
+    }
+
+    fn end_of_file(&mut self) -> Ending {
+        match self.suspect.take() {
+            None => Ending::Whole,
+            Some(Suspect { first, lines: 1, .. }) => self.torn(first),
+            Some(Suspect { first, reason, .. }) => self.damaged(first, reason),
+        }
+    }
+
+    fn torn(&self, Place { offset, .. }: Place) -> Ending {
+        let bytes = self.read_to() - offset;
+        Ending::Torn { offset, bytes }
+    }
+
+    /// Damage at the line there, or at those before it that turn out not to be torn.
+    fn damaged(&mut self, at: Place, reason: String) -> Ending {
+        let (at, reason) = match self.suspect.take() {
+            Some(suspect) => (suspect.first, suspect.reason),
+            None => (at, reason),
+        };
+        Ending::Damaged(Damage {
+            seq: self.marks.count(),
+            offset: at.offset,
+            line: at.line,
+            reason,
+        })
+    }
+}

@@ -1,7 +1,8 @@
 //! Checking a log.
 
-use weft_types::{SessionHeader, SessionId};
+use weft_types::{EventBody, SessionHeader, SessionId};
 
+use super::scan::{Ending, LogScan};
 use super::{Damage, FileStore, StoreError};
 
 /// What a log is found to be.
@@ -11,6 +12,8 @@ pub struct Verification {
     pub header: SessionHeader,
     /// How many sound events it holds.
     pub events: u64,
+    /// How many turns began.
+    pub turns: u64,
     /// How large it is.
     pub bytes: u64,
     /// The first place at which it is damaged, if it is.
@@ -25,15 +28,45 @@ pub struct Verification {
     pub running: bool,
 }
 
+impl Verification {
+    /// The number of the last sound event.
+    pub fn last_seq(&self) -> Option<u64> {
+        self.events.checked_sub(1)
+    }
+}
+
 impl FileStore {
     /// Reads a whole log and checks every line of it. Nothing is changed.
     ///
     /// # Errors
     /// Those of [`read`](Self::read): what is no log at all is no damage.
     pub fn verify(&self, id: &SessionId) -> Result<Verification, StoreError> {
-        let paths = self.layout().session(id)?;
-        Err(StoreError::io("verify", &paths.folder)(
-            std::io::ErrorKind::Unsupported.into(),
-        ))
+        let path = self.layout().session(id)?.log();
+        let mut scan = LogScan::open(self, id)?;
+        let mut turns = 0;
+        while let Some(event) = scan.next()? {
+            turns += u64::from(matches!(event.body, EventBody::TurnStart { .. }));
+        }
+        // Looked at last: a writer that began meanwhile explains what the log ends in.
+        let running = self.is_running(id);
+        if !running && let Some(event) = scan.accept_unterminated() {
+            turns += u64::from(matches!(event.body, EventBody::TurnStart { .. }));
+        }
+        let bytes = path.metadata().map_err(StoreError::io("look at", &path))?.len();
+        let torn_tail = match scan.ending() {
+            Ending::Torn { bytes, .. } => *bytes,
+            Ending::Whole | Ending::Unterminated(_) | Ending::Damaged(_) => 0,
+        };
+        Ok(Verification {
+            header: scan.header().clone(),
+            events: scan.marks().count(),
+            turns,
+            bytes,
+            damage: scan.damage().cloned(),
+            open_turn: scan.restore().open_turn(),
+            torn_tail,
+            debris: scan.debris(),
+            running,
+        })
     }
 }

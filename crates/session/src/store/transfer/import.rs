@@ -1,0 +1,261 @@
+//! Taking a log from elsewhere: it is set down in the session's own folder, judged as any log is, and written anew under
+//! its name once it is found sound.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use weft_types::SessionId;
+
+use crate::store::birth::create_folders;
+use crate::store::layout::SessionPaths;
+use crate::store::lock::SessionLock;
+use crate::store::scan::{Ending, LogScan};
+use crate::store::{FileLayer, FileStore, StoreError, line};
+
+/// How much is written at a time.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A session that is being imported. There is no log of its name yet, and nobody else can make one.
+pub(super) struct Import<'a> {
+    store: &'a FileStore,
+    id: &'a SessionId,
+    paths: SessionPaths,
+    /// The folders that name something new, to be synced.
+    named: Vec<PathBuf>,
+    made_root: bool,
+    _lock: SessionLock,
+}
+
+fn refuse<T>(line: u64, reason: impl Into<String>) -> Result<T, StoreError> {
+    let reason = reason.into();
+    Err(StoreError::Import { line, reason })
+}
+
+/// Reads the first line and finds out whose header it is.
+///
+/// # Errors
+/// It names no session that there can be.
+pub(super) fn header(lines: &mut impl BufRead, store: &FileStore) -> Result<(SessionId, Vec<u8>), StoreError> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: SessionId,
+    }
+    let limit = store.options().max_line_bytes;
+    let mut header = Vec::new();
+    let read = lines.take(limit as u64 + 1).read_until(b'\n', &mut header);
+    match read {
+        Err(error) => return refuse(1, format!("it cannot be read: {error}")),
+        Ok(0) => return refuse(1, "there is none, expected a session header"),
+        Ok(read) if read > limit && !header.ends_with(b"\n") => return refuse(1, too_long(limit)),
+        Ok(_) => {}
+    }
+    let Named { id } = match serde_json::from_slice(&header) {
+        Ok(named) => named,
+        Err(error) => return refuse(1, format!("it is no session header: {error}")),
+    };
+    match store.layout().session(&id) {
+        Err(StoreError::NotFound { reason, .. }) => refuse(1, format!("its id is {:?}: {reason}", id.as_str())),
+        Err(error) => Err(error),
+        Ok(_) => Ok((id, header)),
+    }
+}
+
+fn too_long(limit: usize) -> String {
+    format!("it is longer than max_line_bytes, {limit}")
+}
+
+impl<'a> Import<'a> {
+    /// Claims the session's folder.
+    ///
+    /// # Errors
+    /// There is such a session already, or the disk fails.
+    pub(super) fn begin(store: &'a FileStore, id: &'a SessionId) -> Result<Self, StoreError> {
+        let files = &*store.options().files;
+        let paths = store.layout().session(id)?;
+        let exists = || StoreError::Exists { session: id.clone() };
+        if paths.log().exists() {
+            return Err(exists());
+        }
+        let made_root = !store.root().exists();
+        let named = create_folders(files, &paths.folder)?;
+        let lock = match SessionLock::take(files, &paths, id, &store.options().program) {
+            Ok(lock) => lock,
+            // Whoever holds it is about to make the session.
+            Err(StoreError::InUse { .. }) => return Err(exists()),
+            Err(error) => {
+                remove(&paths, made_root.then(|| store.root()));
+                return Err(error);
+            }
+        };
+        if paths.log().exists() {
+            return Err(exists());
+        }
+        Ok(Self {
+            store,
+            id,
+            paths,
+            named,
+            made_root,
+            _lock: lock,
+        })
+    }
+
+    /// Takes the lines after `header`.
+    ///
+    /// # Errors
+    /// They are no sound log, or the disk fails; [`undo`](Self::undo) it then.
+    pub(super) fn run(&self, header: &[u8], lines: impl BufRead) -> Result<(), StoreError> {
+        let files = &*self.store.options().files;
+        let (raw, new, log) = (raw(&self.paths), new(&self.paths), self.paths.log());
+        for left in [&raw, &new] {
+            discard(left)?;
+        }
+        Output::create(files, &raw)?.copy(header, lines)?;
+        self.write_anew(&raw, &new)?;
+        discard(&raw)?;
+        files.rename(&new, &log).map_err(StoreError::io("make", &log))?;
+        let mut named = self.named.iter();
+        named.try_for_each(|folder| files.sync_folder(folder).map_err(StoreError::io("sync", folder)))
+    }
+
+    /// Removes everything that was made.
+    pub(super) fn undo(&self) {
+        remove(&self.paths, self.made_root.then(|| self.store.root()));
+    }
+
+    fn write_anew(&self, raw: &Path, new: &Path) -> Result<(), StoreError> {
+        let as_import = |line| move |error| as_import(error, line);
+        let mut scan = LogScan::open_at(self.store, self.id, raw).map_err(as_import(1))?;
+        let mut out = Output::create(&*self.store.options().files, new)?;
+        out.line(scan.header())?;
+        loop {
+            let line = scan.marks().end().line;
+            let Some(event) = scan.next().map_err(as_import(line))? else {
+                break;
+            };
+            if scan.debris() > 0 {
+                return refuse(line, TORN);
+            }
+            out.line(&*event)?;
+        }
+        if let Some(event) = scan.accept_unterminated() {
+            out.line(&*event)?;
+        }
+        match scan.ending() {
+            Ending::Whole | Ending::Unterminated(_) => out.sync(),
+            Ending::Torn { .. } => refuse(scan.marks().end().line, TORN),
+            Ending::Damaged(damage) => refuse(damage.line, damage.reason.clone()),
+        }
+    }
+}
+
+const TORN: &str = "it is only part of an event, or its checksum is wrong";
+
+/// What is wrong with a log that is nowhere yet, so that its place says nothing.
+fn as_import(error: StoreError, line: u64) -> StoreError {
+    let reason = match error {
+        StoreError::NotFound { reason, .. } => reason.to_owned(),
+        StoreError::DamagedHeader { reason, .. } => format!("the header is damaged: {reason}"),
+        StoreError::UnknownEvent { seq, kind, .. } => {
+            format!("event {seq} is of the unknown type {kind:?}; a later version may know it")
+        }
+        StoreError::LongLine { limit, .. } => too_long(limit),
+        error => return error,
+    };
+    StoreError::Import { line, reason }
+}
+
+/// What came, as it came.
+fn raw(paths: &SessionPaths) -> PathBuf {
+    paths.folder.join("import.raw")
+}
+
+/// What the log will be.
+fn new(paths: &SessionPaths) -> PathBuf {
+    paths.folder.join("import.new")
+}
+
+fn discard(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StoreError::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes what an import made, as far as the disk allows; folders only if nothing else is in them.
+fn remove(paths: &SessionPaths, root: Option<&Path>) {
+    for file in [raw(paths), new(paths), paths.log(), paths.lock()] {
+        drop(fs::remove_file(file));
+    }
+    for folder in [Some(paths.folder.as_path()), root].into_iter().flatten() {
+        drop(fs::remove_dir(folder));
+    }
+}
+
+/// A file that is being written.
+struct Output<'a> {
+    files: &'a dyn FileLayer,
+    path: &'a Path,
+    file: File,
+    text: Vec<u8>,
+}
+
+impl<'a> Output<'a> {
+    fn create(files: &'a dyn FileLayer, path: &'a Path) -> Result<Self, StoreError> {
+        let file = files.create(path).map_err(StoreError::io("create", path))?;
+        let text = Vec::new();
+        Ok(Self {
+            files,
+            path,
+            file,
+            text,
+        })
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> Result<(), StoreError> {
+        line::write(&mut self.text, value).map_err(StoreError::io("write", self.path))?;
+        if self.text.len() >= CHUNK_BYTES {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.files
+            .write(&self.file, &self.text)
+            .map_err(StoreError::io("write", self.path))?;
+        self.text.clear();
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        self.flush()?;
+        self.files.sync(&self.file).map_err(StoreError::io("sync", self.path))
+    }
+
+    /// Writes the first line and all that comes after it, as it is.
+    fn copy(&mut self, first: &[u8], mut rest: impl BufRead) -> Result<(), StoreError> {
+        let mut lines = 1;
+        self.text.extend_from_slice(first);
+        loop {
+            let read = match rest.fill_buf() {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return refuse(lines + 1, format!("it cannot be read: {error}")),
+            };
+            if read.is_empty() {
+                return self.flush();
+            }
+            lines += read.iter().filter(|byte| **byte == b'\n').count() as u64;
+            self.text.extend_from_slice(read);
+            let read = read.len();
+            rest.consume(read);
+            if self.text.len() >= CHUNK_BYTES {
+                self.flush()?;
+            }
+        }
+    }
+}
