@@ -7,5 +7,8 @@ mod enclosure;
 mod generate;
 mod index;
 mod list;
+mod migrate;
 mod properties;
 mod store;
+mod transfer;
+mod verify;
