@@ -31,7 +31,7 @@ impl Bridge {
         let store = self.options.sessions.clone();
         let list = blocking(move || store.list(&query)).await??;
         let sessions = list.rows.into_iter().filter_map(session_info).collect();
-        Ok(schema::ListSessionsResponse::new(sessions).next_cursor(list.next_cursor))
+        Ok(schema::ListSessionsResponse::new(sessions).next_cursor(list.next))
     }
 
     /// Deletes a session and those it has started; one that is open here is closed first. That there is none is

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use tempfile::TempDir;
 use weft_acp::{AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, NewSession, OpenError};
 use weft_agent::{Agent, AgentOptions, Jitter, PermissionMode};
-use weft_model::{Model, ModelTable, ScriptedModel};
+use weft_model::{Model, ModelRequest, ModelStream, ModelTable, ScriptedModel};
 use weft_session::{FileStore, MemoryLog, Session, Sessions as _, StoreOptions};
 use weft_tools::{Approver, ToolLimits, ToolRegistry};
 use weft_types::{Origin, SessionHeader, UnixMillis};
@@ -23,6 +23,8 @@ pub(crate) struct World {
     agents: Arc<Mutex<Vec<Agent>>>,
     approvers: Arc<Mutex<Vec<Weak<dyn Approver>>>>,
     opening: Arc<Mutex<Opening>>,
+    /// What the model was asked.
+    requests: Arc<Mutex<Vec<String>>>,
     /// Where sessions are kept: nowhere, unless there is a folder.
     pub(crate) store: FileStore,
     folder: Option<Arc<TempDir>>,
@@ -59,6 +61,7 @@ impl World {
             agents: Arc::default(),
             approvers: Arc::default(),
             opening: Arc::default(),
+            requests: Arc::default(),
             store: store(Path::new("/no-such-folder/weft")),
             folder: None,
         }
@@ -80,6 +83,12 @@ impl World {
             folder: Some(folder),
             ..self
         }
+    }
+
+    /// Everything that the model was given with its last request.
+    pub(crate) fn last_request(&self) -> String {
+        let requests = self.requests.lock().expect("no test panics under it");
+        requests.last().expect("a request").clone()
     }
 
     /// A new folder for a session to work in.
@@ -117,7 +126,7 @@ impl World {
     }
 
     fn agent(&self, session: Arc<Session>, approver: Arc<dyn Approver>, tools: ToolRegistry) -> Agent {
-        let model: Arc<dyn Model> = Arc::new(self.script.clone());
+        let model: Arc<dyn Model> = Arc::new(self.clone());
         let models = ModelTable::new(Some("test/model".into())).with("test", model);
         let known = Arc::downgrade(&approver);
         self.approvers.lock().expect("no test panics under it").push(known);
@@ -153,6 +162,14 @@ fn store(root: &Path) -> FileStore {
         ..StoreOptions::new("the tests")
     };
     FileStore::new(root.to_owned(), options).expect("good options")
+}
+
+impl Model for World {
+    fn stream(&self, request: ModelRequest) -> ModelStream {
+        let mut requests = self.requests.lock().expect("no test panics under it");
+        requests.push(format!("{:?}", request.messages));
+        self.script.stream(request)
+    }
 }
 
 impl AgentFactory for World {
