@@ -91,7 +91,9 @@ impl Check {
                 assert!(self.sessions.insert(session.to_owned()), "resumed twice: {message}");
             }
             ("session/close" | "session/delete", Some(session)) if went_well => self.forget(session),
-            ("session/load", Some(session)) if !self.sessions.contains(session) => self.forget(session),
+            ("session/load", Some(session)) if !self.sessions.contains(session) && !self.is_loading(session) => {
+                self.forget(session);
+            }
             _ => {}
         }
         if method == "session/prompt"
@@ -108,6 +110,12 @@ impl Check {
                 "{open:?} is open when the prompt is answered"
             );
         }
+    }
+
+    /// Whether a load of the session has not been answered.
+    fn is_loading(&self, session: &str) -> bool {
+        let mut asked = self.asked.values();
+        asked.any(|(method, params)| method == "session/load" && params["sessionId"] == session)
     }
 
     /// The client may load it anew.

@@ -159,6 +159,7 @@ pub(crate) const NOW: UnixMillis = UnixMillis(1_732_973_412_345);
 fn store(root: &Path) -> FileStore {
     let options = StoreOptions {
         clock: Arc::new(|| NOW),
+        page_events: 64,
         ..StoreOptions::new("the tests")
     };
     FileStore::new(root.to_owned(), options).expect("good options")
