@@ -38,7 +38,7 @@ pub enum Item {
 pub struct Text {
     /// Who said it.
     pub from: Speaker,
-    /// The agent's id for it; the user's messages have none.
+    /// The agent's id for it; what the user says has none before a load.
     pub id: Option<String>,
     /// The text: all pieces of it.
     pub text: String,

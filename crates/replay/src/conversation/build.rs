@@ -141,10 +141,7 @@ impl Conversation {
     /// Adds to the last message if it is the same one, and is a message of its own otherwise.
     fn chunk(&mut self, from: Speaker, update: &Value) {
         let text = update["content"]["text"].as_str().unwrap_or_default();
-        let id = match from {
-            Speaker::User => None,
-            Speaker::Agent | Speaker::Thought => update["messageId"].as_str().map(str::to_owned),
-        };
+        let id = update["messageId"].as_str().map(str::to_owned);
         match self.items.last_mut() {
             Some(Item::Text(last)) if (last.from, &last.id) == (from, &id) => last.text.push_str(text),
             _ => self.items.push(Item::Text(Text {

@@ -252,6 +252,20 @@ fn what_goes_on_after_a_kill_without_a_load_finds_its_place() {
 }
 
 #[test]
+fn pieces_with_one_id_are_one_message_and_others_are_not() {
+    let says = |id: &str, text: &str| {
+        update(&json!({"sessionUpdate": "user_message_chunk", "content": {"text": text}, "messageId": id}))
+    };
+    let loaded = [says("1", "o"), says("1", "ne"), says("2", "two")];
+    assert_eq!(brief(&loaded), "User:one User:two");
+    differences(
+        &[prompt(1, "one"), result(1), prompt(2, "two"), result(2)],
+        &loaded,
+        &[],
+    );
+}
+
+#[test]
 fn an_end_in_good_order_cuts_nothing() {
     let rows = [prompt(1, "go"), Row::Exit { exit: Exit::Code(0) }];
     assert_eq!(brief(&rows), "User:go");
