@@ -1,0 +1,56 @@
+//! `weft acp` is killed again and again, at any point of a turn with a workflow and of a load, and nothing that a client
+//! was shown as done is ever lost.
+//!
+//! `WEFT_CHAOS_SEED` plays another game; the seed is part of every failure.
+
+#![cfg(target_os = "linux")]
+
+#[path = "support/home.rs"]
+mod home;
+#[path = "chaos/lane.rs"]
+mod lane;
+#[path = "chaos/left.rs"]
+mod left;
+#[path = "chaos/random.rs"]
+mod random;
+
+use lane::Lane;
+use random::SplitMix;
+
+/// How often an agent is killed, all lanes together.
+const KILLS: usize = 200;
+
+/// How many agents with homes of their own there are at a time.
+const LANES: usize = 2;
+
+const SEED: u64 = 0x5eed_0003;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn g54_whatever_was_acknowledged_survives_kill_9_at_any_point() {
+    let seed = match std::env::var("WEFT_CHAOS_SEED") {
+        Ok(text) => text.parse().expect("WEFT_CHAOS_SEED is a number"),
+        Err(_) => SEED,
+    };
+    let mut seeds = SplitMix::new(seed);
+    let lanes: Vec<_> = (0..LANES)
+        .map(|_| tokio::spawn(play(SplitMix::new(seeds.next()))))
+        .collect();
+    for (at, lane) in lanes.into_iter().enumerate() {
+        if let Err(error) = lane.await.expect("no lane panics") {
+            panic!("WEFT_CHAOS_SEED={seed}, lane {at}, {error}");
+        }
+    }
+}
+
+async fn play(random: SplitMix) -> Result<(), String> {
+    let mut lane = Lane::start(random).await.map_err(|error| format!("start: {error}"))?;
+    for kill in 0..KILLS / LANES {
+        let killed = lane.kill().await;
+        let outcome = match killed {
+            Ok(()) => lane.check().await,
+            Err(error) => Err(error),
+        };
+        outcome.map_err(|error| format!("kill {kill} ({}): {error}", lane.last_kill()))?;
+    }
+    lane.finish().await.map_err(|error| format!("finish: {error}"))
+}
