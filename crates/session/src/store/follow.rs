@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::ErrorKind;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
@@ -90,29 +90,47 @@ impl Follower {
     /// cause went away.
     pub async fn next(&mut self) -> Result<Vec<Arc<Event>>, StoreError> {
         loop {
+            if let Some(events) = self.unclaimed() {
+                return Ok(events);
+            }
             if let Some(next_look) = self.next_look {
                 sleep_until(next_look).await;
             }
-            let tail = Arc::clone(&self.tail);
-            let look = move || lock(&tail).look();
-            let at_end = match tokio::task::spawn_blocking(look).await {
-                Ok(looked) => looked,
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    Err(_) => Err(StoreError::io("follow", self.store.root())(
-                        ErrorKind::Interrupted.into(),
-                    )),
-                },
-            };
-            // After a failure too: whoever calls again at once is no reason to hurry.
-            let is_hasty = matches!(at_end, Ok(false));
-            self.next_look = (!is_hasty).then(|| Instant::now() + PAUSE);
-            let events = std::mem::take(&mut lock(&self.tail).unclaimed);
-            if !events.is_empty() {
+            // Whoever drops the future and calls again at once is no reason to hurry, and neither is a failure.
+            self.next_look = Some(Instant::now() + PAUSE);
+            let at_end = self.look().await;
+            if let Ok(false) = at_end {
+                self.next_look = None;
+            }
+            if let Some(events) = self.unclaimed() {
                 return Ok(events);
             }
             at_end?;
         }
+    }
+
+    /// What was read and not given out yet; none while somebody is still reading.
+    fn unclaimed(&self) -> Option<Vec<Arc<Event>>> {
+        let events = match self.tail.try_lock() {
+            Ok(mut tail) => std::mem::take(&mut tail.unclaimed),
+            Err(TryLockError::Poisoned(tail)) => std::mem::take(&mut tail.into_inner().unclaimed),
+            Err(TryLockError::WouldBlock) => Vec::new(),
+        };
+        (!events.is_empty()).then_some(events)
+    }
+
+    async fn look(&self) -> Result<bool, StoreError> {
+        let tail = Arc::clone(&self.tail);
+        // The worst that a panic leaves behind is an event that was read and not counted: it is met again.
+        let look = move || tail.lock().unwrap_or_else(PoisonError::into_inner).look();
+        let looked = tokio::task::spawn_blocking(look).await;
+        looked.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is ending.
+            Err(_) => Err(StoreError::io("follow", self.store.root())(
+                ErrorKind::Interrupted.into(),
+            )),
+        })
     }
 }
 
@@ -158,9 +176,4 @@ impl Tail {
         self.seen = count;
         Ok(true)
     }
-}
-
-fn lock(tail: &Mutex<Tail>) -> MutexGuard<'_, Tail> {
-    // The worst that a panic leaves behind is an event that was read and not counted: it is met again.
-    tail.lock().unwrap_or_else(PoisonError::into_inner)
 }

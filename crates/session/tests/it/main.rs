@@ -4,6 +4,7 @@ mod closing;
 mod delete;
 mod disk;
 mod enclosure;
+mod follow;
 mod generate;
 mod index;
 mod list;
