@@ -10,6 +10,7 @@ mod index;
 mod list;
 mod migrate;
 mod properties;
+mod records;
 mod store;
 mod transfer;
 mod verify;

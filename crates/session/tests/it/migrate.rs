@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use weft_session::{FileStore, StoreError};
+use weft_session::{FileStore, Note, StoreError};
 use weft_types::SessionHeader;
 
 use crate::disk::{Disk, all_rows, header_line, header_of, id};
@@ -91,4 +91,32 @@ fn a_later_version_is_refused_and_left_alone() {
         "it is listed, so that it can be asked for and refused"
     );
     assert_eq!(state(), before);
+}
+
+#[test]
+fn opening_version_1_to_go_on_rewrites_it_and_keeps_it() {
+    let disk = Disk::new();
+    disk.write("old", VERSION_1);
+    let store = disk.store();
+    let mut opening = store.open(&id("old")).expect("nobody has it");
+    while !opening.next_page().expect("sound").is_empty() {}
+    assert!(
+        matches!(opening.notes(), [Note::Migrated { from: 1, .. }]),
+        "{:?}",
+        opening.notes()
+    );
+    drop(opening.finish().expect("sound"));
+    let kept = fs::read_to_string(disk.folder("old").join("log.v1")).expect("kept");
+    assert_eq!(kept, VERSION_1);
+    let text = export(&store);
+    assert!(text.starts_with(&today()), "{text}");
+    let closing: Vec<_> = text[today().len()..].lines().collect();
+    assert_eq!(
+        closing.len(),
+        3,
+        "the open call's result, the step's end and the turn's end: {closing:?}"
+    );
+    assert!(!closing.concat().contains("tool-workflow"), "no record is invented");
+    let found = store.verify(&id("old")).expect("a log");
+    assert_eq!((found.events, found.open_turn, found.damage), (26, None, None));
 }
