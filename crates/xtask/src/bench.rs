@@ -2,14 +2,17 @@
 //! same run, so that a slow machine makes both slow.
 //!
 //! [`daemon::Daemon`] is a release build of `weft acp` on a scripted model; `weft-bench-probe` is the minimal
-//! program it is compared with. Every measurement prints its figures and whether they keep the budget;
-//! the command fails when one does not.
+//! program it is compared with. `weft-probe` measures the store by itself: it is a program of its own, so that the
+//! chores depend on nothing that they check. Every measurement prints its figures and whether they keep the
+//! budget; the command fails when one does not.
 
 mod daemon;
 mod figures;
 mod flow;
+mod load;
 mod members;
 mod start;
+mod store;
 
 use std::path::PathBuf;
 
@@ -23,7 +26,8 @@ use figures::Figures;
 /// What to measure.
 #[derive(Args)]
 pub(crate) struct BenchArguments {
-    /// Measure only what has this in its name: start, memory, throughput, latency, worker, members, stall.
+    /// Measure only what has this in its name: start, memory, throughput, latency, worker, members, stall, append,
+    /// list, load.
     only: Option<String>,
 }
 
@@ -33,6 +37,10 @@ pub(crate) struct Programs {
     pub(crate) weft: PathBuf,
     /// The release build of the minimal program.
     pub(crate) probe: PathBuf,
+    /// The release build of the program that measures the store.
+    pub(crate) store: PathBuf,
+    /// Where the measured stores are made: on the disk that cargo builds on, since a folder in memory has no syncs.
+    pub(crate) scratch: PathBuf,
 }
 
 type Measurement = (&'static str, fn(&Programs, &mut Figures) -> anyhow::Result<()>);
@@ -45,6 +53,9 @@ const MEASUREMENTS: &[Measurement] = &[
     ("throughput", flow::throughput),
     ("members", members::members),
     ("stall", flow::stall),
+    ("append", store::append),
+    ("list", store::list),
+    ("load", load::load),
 ];
 
 /// Builds what is measured, measures it, and prints the figures.
@@ -57,11 +68,15 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> anyhow::
         "weft",
         "-p",
         "weft-xtask",
+        "-p",
+        "weft-probe",
     ]))?;
     let folder = workspace.target.join("release");
     let programs = Programs {
         weft: folder.join("weft"),
         probe: folder.join("weft-bench-probe"),
+        store: folder.join("weft-probe"),
+        scratch: workspace.target.clone(),
     };
     let mut figures = Figures::default();
     for (name, measure) in MEASUREMENTS {

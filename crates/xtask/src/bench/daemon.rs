@@ -16,7 +16,7 @@ pub(crate) struct Daemon {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     next: u64,
-    _home: tempfile::TempDir,
+    _home: Option<tempfile::TempDir>,
 }
 
 /// One line of the agent.
@@ -60,17 +60,24 @@ const MODEL: &str = "[[reply]]\nrole = \"main\"\nstep = 1\n[[reply.tool_call]]\n
     [[reply]]\nrole = \"subagent\"\ntimes = \"any\"\ntext = \"ok\"\n";
 
 impl Daemon {
-    /// Spawns an agent whose model will run this workflow script, and introduces itself.
+    /// Spawns an agent with a home of its own whose model will run this workflow script, and introduces itself.
     pub(crate) fn spawn(weft: &Path, script: &str) -> anyhow::Result<Self> {
         let home = tempfile::tempdir()?;
+        let mut daemon = Self::spawn_in(weft, home.path(), script)?;
+        daemon._home = Some(home);
+        Ok(daemon)
+    }
+
+    /// The same in a home that is there.
+    pub(crate) fn spawn_in(weft: &Path, home: &Path, script: &str) -> anyhow::Result<Self> {
         let script = format!("export const meta = {{ name: 'bench', description: 'bench' }};\n{script}\n");
         for (name, text) in [("config.toml", CONFIG), ("model.toml", MODEL), ("run.js", &script)] {
-            std::fs::write(home.path().join(name), text)?;
+            std::fs::write(home.join(name), text)?;
         }
         let mut command = command::program(weft);
         command
             .arg("acp")
-            .env("WEFT_HOME", home.path())
+            .env("WEFT_HOME", home)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut child = command
@@ -84,7 +91,7 @@ impl Daemon {
             stdin,
             stdout,
             next: 0,
-            _home: home,
+            _home: None,
         };
         daemon.request("initialize", &json!({"protocolVersion": 1, "clientCapabilities": {}}))?;
         Ok(daemon)
@@ -137,13 +144,33 @@ impl Daemon {
         Ok(line.split_whitespace().nth(1).context("no number in /proc")?.parse()?)
     }
 
-    fn send(&mut self, method: &str, params: &Value) -> anyhow::Result<u64> {
+    /// Sends a request; its id.
+    pub(crate) fn send(&mut self, method: &str, params: &Value) -> anyhow::Result<u64> {
         self.next += 1;
         let message = json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
         let stdin = self.stdin.as_mut().context("stdin is closed")?;
         stdin.write_all(format!("{message}\n").as_bytes())?;
         stdin.flush()?;
         Ok(self.next)
+    }
+
+    /// Reads up to the answer of a request, with as little work as can be, and tells of each frame before it.
+    pub(crate) fn frames_until(&mut self, id: u64, mut frame: impl FnMut()) -> anyhow::Result<Value> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            if self.stdout.read_until(b'\n', &mut line)? == 0 {
+                bail!("weft closed its stdout");
+            }
+            // Updates are long and an answer is short.
+            if line.len() < 4096 && !line.starts_with(b"{\"jsonrpc\":\"2.0\",\"method\"") {
+                let message: Value = serde_json::from_slice(&line)?;
+                if message["id"] == id && message.get("method").is_none() {
+                    return good(&message);
+                }
+            }
+            frame();
+        }
     }
 
     fn request(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {

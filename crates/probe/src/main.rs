@@ -1,0 +1,70 @@
+//! What `cargo xtask bench` runs in a release build to measure the store: the real store by itself, and beside it the
+//! least that could do the same.
+//!
+//! Each command prints its figures as one JSON object. [`mix`] is what the sessions are made of.
+
+#![expect(clippy::print_stdout, reason = "the figures are its output")]
+
+mod append;
+mod fill;
+mod list;
+mod mix;
+mod parse;
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use serde::Serialize;
+
+/// What to do.
+#[derive(Parser)]
+enum Command {
+    /// Make a store with one large session in it.
+    FillOne {
+        /// The store's folder.
+        root: PathBuf,
+        /// The folder that the session works in.
+        cwd: PathBuf,
+        /// How many events it has at least.
+        events: u64,
+    },
+    /// Make a store with many small sessions in it.
+    FillMany {
+        /// The store's folder.
+        root: PathBuf,
+        /// How many.
+        sessions: u32,
+    },
+    /// Append turns through the store, and the same bytes to a plain file.
+    Append {
+        /// A folder for both.
+        folder: PathBuf,
+        /// How many turns.
+        turns: usize,
+    },
+    /// Open a store and list its first page, without its index and with it.
+    List {
+        /// The store's folder.
+        root: PathBuf,
+    },
+    /// Read a log and parse its events, one after the other, and do nothing else.
+    Parse {
+        /// The log.
+        log: PathBuf,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Command::parse() {
+        Command::FillOne { root, cwd, events } => print(&fill::one(root, &cwd, events)?),
+        Command::FillMany { root, sessions } => print(&fill::many(&root, sessions)?),
+        Command::Append { folder, turns } => print(&append::measure(&folder, turns)?),
+        Command::List { root } => print(&list::measure(&root)?),
+        Command::Parse { log } => print(&parse::measure(&log)?),
+    }
+}
+
+fn print(figures: &impl Serialize) -> anyhow::Result<()> {
+    println!("{}", serde_json::to_string(figures)?);
+    Ok(())
+}
