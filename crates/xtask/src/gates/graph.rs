@@ -150,6 +150,14 @@ mod tests {
     }
 
     #[test]
+    fn g51_the_types_of_records_depend_on_no_host() {
+        let workspace = Workspace::open().expect("the tests run in the workspace");
+        let graph = Graph::resolve(&workspace).expect("cargo resolves the workspace");
+        let direct: Vec<&str> = graph.direct("weft-types").collect();
+        assert_eq!(direct, ["serde", "serde_json", "thiserror"]);
+    }
+
+    #[test]
     fn dependencies_of_tests_are_left_out() {
         let text = r#"{"packages":[{"id":"1","name":"a"},{"id":"2","name":"b"},{"id":"3","name":"c"}],"workspace_members":["1"],
             "resolve":{"nodes":[{"id":"1","deps":[{"pkg":"2","dep_kinds":[{"kind":"dev"}]},

@@ -17,7 +17,7 @@ pub(super) fn differences(workspace: &Workspace, graph: &Graph) -> anyhow::Resul
     let mut drawn = None;
     for file in workspace.files()?.into_iter().filter(|file| is_document(file)) {
         let text = workspace.text(&file)?.unwrap_or_default();
-        let missing = paths(&text).filter(|path| !workspace.root.join(path).exists());
+        let missing = paths(&text).filter(|path| !workspace.root.join(in_full(path)).exists());
         found.extend(missing.map(|path| format!("{} names {path}, which does not exist", file.display())));
         if file == Path::new(ARCHITECTURE) {
             drawn = graph_block(&text);
@@ -89,6 +89,16 @@ fn paths(text: &str) -> impl Iterator<Item = &str> {
     spans.filter(|span| looks_like_a_path(span))
 }
 
+/// The sources of a crate may be named from the crate's folder on: `acp/src/outbox.rs`.
+fn in_full(path: &str) -> PathBuf {
+    let is_short = names_sources(path) && !path.starts_with("crates/") && !path.starts_with("bin/");
+    Path::new(if is_short { "crates" } else { "" }).join(path)
+}
+
+fn names_sources(path: &str) -> bool {
+    path.contains("/src/")
+}
+
 fn looks_like_a_path(span: &str) -> bool {
     let plain = span.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
     let path = PathBuf::from(span);
@@ -99,7 +109,7 @@ fn looks_like_a_path(span: &str) -> bool {
             .extension()
             .is_some_and(|extension| extension == "md" || extension == "toml" || extension == "lock")
         && first.starts_with(|c: char| c.is_ascii_uppercase());
-    plain && ((in_repository && span.contains('/')) || file_of_root)
+    plain && ((in_repository && span.contains('/')) || names_sources(span) || file_of_root)
 }
 
 #[cfg(test)]
@@ -133,5 +143,11 @@ mod tests {
             paths(text).collect::<Vec<_>>(),
             ["crates/acp/src/lib.rs", "Cargo.toml", "docs/"]
         );
+        assert_eq!(
+            paths("in `acp/src/outbox.rs`\n").collect::<Vec<_>>(),
+            ["acp/src/outbox.rs"]
+        );
+        assert_eq!(in_full("acp/src/outbox.rs"), Path::new("crates/acp/src/outbox.rs"));
+        assert_eq!(in_full("bin/weft/src/main.rs"), Path::new("bin/weft/src/main.rs"));
     }
 }

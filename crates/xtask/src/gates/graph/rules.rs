@@ -11,10 +11,11 @@ struct Rule {
 /// Every package of the workspace, when it must not know any other.
 const WHOLE_WORKSPACE: &str = "weft-*";
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
+    // Data that any process, page or script may read. What generates its bindings is there only when they are.
     Rule {
         package: "weft-types",
-        must_not_know: &[WHOLE_WORKSPACE, "tokio", ACP, JS, HTTP],
+        must_not_know: &[WHOLE_WORKSPACE, "tokio", ACP, JS, HTTP, "ts-rs", "schemars"],
     },
     Rule {
         package: "weft-observe",
@@ -92,9 +93,15 @@ const RULES: [Rule; 15] = [
         package: "weft-replay",
         must_not_know: &[WHOLE_WORKSPACE],
     },
+    // The chores can be built whatever the state of what they check.
     Rule {
         package: "weft-xtask",
         must_not_know: &[WHOLE_WORKSPACE],
+    },
+    // It measures the store, which it cannot do from outside, and nothing above it.
+    Rule {
+        package: "weft-probe",
+        must_not_know: &["weft-tools", "weft-model", "weft-workflow", ACP, JS, HTTP],
     },
     // Composition belongs to the binary; its end-to-end tests see the program only.
     Rule {
