@@ -16,16 +16,19 @@ const INTRODUCTION: &str = "\
 
 An **event** is an entry of a session's log: durable, numbered, the truth. An **observation** is seen by whoever
 listens at that moment and stored nowhere. A field with a question mark may be absent.
+
+A log may also hold events of types that are not listed here, written by a later version. One that is marked
+`\"ignorable\": true` is passed over and kept; any other keeps the log from being opened. A reader passes over
+fields that it does not know.
 ";
 
-/// Which enums the catalogue holds: heading, file, type, prefix of the names of variants without one.
-const VOCABULARIES: &[(&str, &str, &str, &str)] = &[
-    ("Session events", "crates/types/src/event.rs", "EventBody", ""),
+/// Which enums the catalogue holds: heading, file, type.
+const VOCABULARIES: &[(&str, &str, &str)] = &[
+    ("Session events", "crates/types/src/event.rs", "EventBody"),
     (
         "Workflow observations",
-        "crates/workflow/src/observation.rs",
+        "crates/types/src/workflow/observation.rs",
         "ObservationKind",
-        "workflow/",
     ),
 ];
 
@@ -47,22 +50,24 @@ pub(super) fn events(workspace: &Workspace) -> anyhow::Result<String> {
             .with_context(|| format!("{file} is not UTF-8"))
     };
     let mut text = INTRODUCTION.to_owned();
-    for (heading, file, name, prefix) in VOCABULARIES {
+    for (heading, file, name) in VOCABULARIES {
         let entries = entries(&source(file)?, name).with_context(|| format!("failed to read {name} in {file}"))?;
-        table(&mut text, heading, &entries, prefix)?;
+        table(&mut text, heading, &entries)?;
     }
     let (file, structs) = TOOLS;
     let file = source(file)?;
     let entries: anyhow::Result<Vec<Entry>> = structs.iter().map(|(name, kind)| entry(&file, name, kind)).collect();
-    table(&mut text, "Tool observations", &entries?, "")?;
+    table(&mut text, "Tool observations", &entries?)?;
     Ok(text)
 }
 
-fn table(text: &mut String, heading: &str, entries: &[Entry], prefix: &str) -> anyhow::Result<()> {
+fn table(text: &mut String, heading: &str, entries: &[Entry]) -> anyhow::Result<()> {
     write!(text, "\n## {heading}\n\n| Name | When | Fields |\n|---|---|---|\n")?;
     for entry in entries {
-        let derived = || format!("{prefix}{}", kebab(&entry.name));
-        let name = entry.rename.clone().unwrap_or_else(derived);
+        let name = entry
+            .rename
+            .as_ref()
+            .with_context(|| format!("{} has no name of its own", entry.name))?;
         let fields = if entry.fields.is_empty() {
             "–".to_owned()
         } else {
@@ -109,12 +114,14 @@ fn entries(source: &str, name: &str) -> anyhow::Result<Vec<Entry>> {
     let body = body.split_once("\n}").context("the enum has no end")?.0;
     let mut entries = Vec::new();
     let (mut entry, mut doc) = (Entry::default(), String::new());
-    let mut inside = false;
+    let (mut inside, mut skipped) = (false, false);
     for line in body.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(words) = line.strip_prefix("///") {
             doc.push_str(words);
         } else if let Some(attribute) = line.strip_prefix("#[serde(rename = \"") {
             entry.rename = attribute.split('"').next().map(str::to_owned);
+        } else if line == "#[serde(skip)]" {
+            skipped = true;
         } else if line.starts_with("#[") {
             // Whether a field may be absent shows in its type.
         } else if inside && line == "}," {
@@ -129,6 +136,9 @@ fn entries(source: &str, name: &str) -> anyhow::Result<Vec<Entry>> {
             entry
                 .fields
                 .push(format!("`{}{absent}`: {}", camel(field), sentence(&mut doc)));
+        } else if std::mem::take(&mut skipped) {
+            // It has no name of its own: it is whatever has none of the others'.
+            doc.clear();
         } else {
             entry.name = line.trim_end_matches(['{', ',', ' ']).to_owned();
             if !entry.name.chars().all(char::is_alphanumeric) {
@@ -147,17 +157,6 @@ fn entries(source: &str, name: &str) -> anyhow::Result<Vec<Entry>> {
 /// The doc comment gathered so far, fit for a table.
 fn sentence(doc: &mut String) -> String {
     std::mem::take(doc).trim().replace('|', "\\|")
-}
-
-fn kebab(name: &str) -> String {
-    let mut text = String::new();
-    for (at, letter) in name.chars().enumerate() {
-        if letter.is_uppercase() && at > 0 {
-            text.push('-');
-        }
-        text.extend(letter.to_lowercase());
-    }
-    text
 }
 
 fn camel(name: &str) -> String {
@@ -190,6 +189,9 @@ pub enum Thing {
         #[serde(default)]
         who: Option<String>,
     },
+    /// Anything else.
+    #[serde(skip)]
+    Other(Text),
 }
 ";
 
@@ -230,9 +232,6 @@ pub enum Thing {
 
     #[test]
     fn names_are_written_as_the_log_writes_them() {
-        assert_eq!(
-            (kebab("AgentStart"), camel("child_id")),
-            ("agent-start".into(), "childId".into())
-        );
+        assert_eq!((camel("child_id"), camel("name")), ("childId".into(), "name".into()));
     }
 }
