@@ -15,7 +15,8 @@ const DEFAULT: &str = "warn,agent_client_protocol=error";
 /// Sets up logging: with `WEFT_LOG` set, to stderr with that filter; otherwise warnings to
 /// `logs/weft.log` below `home`, a file that is only made when there is something to write.
 pub(crate) fn init(home: &Path) {
-    let plain = tracing_subscriber::fmt().with_ansi(false);
+    // A log that cannot be written says so nowhere: stderr is for what was asked for.
+    let plain = tracing_subscriber::fmt().with_ansi(false).log_internal_errors(false);
     // A second initialisation, as in a test process, keeps the first one.
     let _already = match std::env::var("WEFT_LOG") {
         Ok(filter) if !filter.is_empty() => plain

@@ -20,6 +20,7 @@ mod terminal;
 mod tools;
 
 use args::{Cli, Command};
+use terminal::harmless;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -37,13 +38,25 @@ fn main() -> ExitCode {
             return ExitCode::from(SIGPIPE);
         }
         // A reader that has gone away is no reason to complain.
-        let _unread = writeln!(std::io::stderr(), "weft: {error:#}");
+        let _unread = writeln!(std::io::stderr(), "weft: {}", harmless(&told(&error)));
         ExitCode::FAILURE
     })
 }
 
 /// How a program ends whose output nobody reads any more.
 const SIGPIPE: u8 = 128 + 13;
+
+/// An error with its causes. One that tells its cause itself is not followed by it once more.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |told, cause| {
+        let cause = cause.to_string();
+        match told.as_str() {
+            "" => cause,
+            told if told.ends_with(&cause) => told.to_owned(),
+            told => format!("{told}: {cause}"),
+        }
+    })
+}
 
 /// Whether the reader of our own output is gone, as behind `| head`.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -57,4 +70,34 @@ fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
         .enable_all()
         .build()?
         .block_on(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("failed to read x: {source}")]
+        struct Telling {
+            source: std::io::Error,
+        }
+        let error = |source: &str| Telling {
+            source: std::io::Error::other(source.to_owned()),
+        };
+        assert_eq!(told(&error("no disk").into()), "failed to read x: no disk");
+        let outer = anyhow::Error::new(error("no disk")).context("failed to list");
+        assert_eq!(told(&outer), "failed to list: failed to read x: no disk");
+    }
+
+    #[test]
+    fn only_our_own_output_ends_quietly() {
+        let broken = || std::io::Error::from(std::io::ErrorKind::BrokenPipe);
+        assert!(is_broken_pipe(&broken().into()));
+        assert!(is_broken_pipe(
+            &anyhow::Error::new(broken()).context("failed to write session x")
+        ));
+        assert!(!is_broken_pipe(&anyhow::anyhow!("other")));
+    }
 }

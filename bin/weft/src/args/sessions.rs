@@ -28,7 +28,7 @@ pub(crate) struct SessionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// Lists sessions, the one that was written to last first.
+    /// Lists sessions, the one that was used last first.
     List(ListArgs),
     /// Draws a conversation: texts, tool calls, and workflow runs with their phases and members.
     Show(ShowArgs),
@@ -110,7 +110,9 @@ pub(crate) struct ImportArgs {
 /// `weft sessions verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-With --json, a line for each session: {\"id\", \"sound\", \"events\", \"bytes\", \"damage\", \"notes\", \"error\"}.
+With --json, a line for each session: {\"id\", \"sound\", \"turns\", \"events\", \"bytes\", \"running\", \"openTurn\",
+\"tornTail\", \"debris\", \"damage\": {\"seq\", \"line\", \"offset\", \"reason\"}}, or {\"id\", \"sound\", \"error\"} of one that
+cannot be read.
 
 Exit codes: 0 all are sound, 1 some are damaged or cannot be read.")]
 pub(crate) struct VerifyArgs {

@@ -22,6 +22,9 @@ use crate::{logging, scripted, store};
 /// How long processes that were left behind may take to die at the end.
 const ORPHANS_GRACE: Duration = Duration::from_secs(2);
 
+/// How long the disk may take at the end to make safe what the sessions wrote.
+const SETTLE_GRACE: Duration = Duration::from_secs(2);
+
 /// Serves one connection, to its end.
 pub(crate) fn run(args: &AcpArgs) -> anyhow::Result<ExitCode> {
     let home = Home::find()?;
@@ -35,9 +38,13 @@ pub(crate) fn run(args: &AcpArgs) -> anyhow::Result<ExitCode> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = store::open(&config, home.sessions, "weft acp", Arc::clone(&clock))?;
     let agents = Composition::new(config.clone(), providers, store.clone(), clock)?;
-    let bridge = options(&config, extensions, store, agents)?;
+    let bridge = options(&config, extensions, store.clone(), agents)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(serve_until_signal(bridge));
+    let ended = runtime.block_on(async {
+        let ended = serve_until_signal(bridge).await;
+        settle(store).await;
+        ended
+    });
     // Whatever still runs has had its grace; the thread that reads stdin is not waited for.
     runtime.shutdown_background();
     ended
@@ -104,6 +111,15 @@ async fn serve_until_signal(options: AcpOptions) -> anyhow::Result<ExitCode> {
         (_, Some(signal)) => Ok(ExitCode::from(128 + signal)),
         (ExitReason::Failed(reason), None) => Err(anyhow::anyhow!(reason)),
         _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Waits until what the sessions wrote last is safe, but for no disk that hangs.
+async fn settle(store: FileStore) {
+    // Whoever lets go of a store last waits for that.
+    let settled = tokio::task::spawn_blocking(|| drop(store));
+    if tokio::time::timeout(SETTLE_GRACE, settled).await.is_err() {
+        tracing::warn!("the disk hangs: what the sessions wrote last would not survive the death of the machine");
     }
 }
 

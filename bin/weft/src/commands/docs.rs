@@ -73,7 +73,8 @@ const ENVIRONMENT: &str = "
 
 | Variable | What it does |
 |---|---|
-| `WEFT_HOME` | the folder of the configuration and the log |
+| `WEFT_HOME` | the folder of the configuration, the sessions and the log; without it the platform's folders for configuration (`~/.config/weft`) and for data (`~/.local/share/weft`) |
+| `NO_COLOR` | set to anything: plain text even in a terminal |
 | `WEFT_MODEL`, `WEFT_MODE` | as `weft acp --model` and `--mode` |
 | `WEFT_LOG` | sends the log to stderr, with this filter (`warn`, `debug`, `weft_acp=trace` …) |
 ";

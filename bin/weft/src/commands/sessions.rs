@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use weft_session::{Clock, FileStore, SystemClock};
+use weft_session::{Clock, FileStore, ListQuery, SessionRow, SystemClock};
 
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::config::{Config, Home, Overrides};
@@ -38,13 +38,13 @@ pub(crate) fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Every session, subagents' and blank ones included, the one written to last first.
-fn all(store: &FileStore) -> anyhow::Result<Vec<weft_session::SessionRow>> {
+/// Every session, subagents' and blank ones included, the one used last first.
+fn all(store: &FileStore) -> anyhow::Result<Vec<SessionRow>> {
     let mut rows = Vec::new();
-    let mut query = weft_session::ListQuery {
+    let mut query = ListQuery {
         include_blank: true,
         limit: 10_000,
-        ..weft_session::ListQuery::default()
+        ..ListQuery::default()
     };
     loop {
         let list = store.list(&query)?;

@@ -26,7 +26,9 @@ const PAGE: usize = 1_024;
 
 /// Shows what there is, and with `--follow` what comes.
 pub(super) fn run(store: &FileStore, config: &Config, args: &ShowArgs, json: bool) -> anyhow::Result<ExitCode> {
-    let id = resolve::session(&super::all(store)?, &args.id)?;
+    let rows = super::all(store)?;
+    let id = resolve::session(&rows, &args.id)?;
+    let title = rows.into_iter().find(|row| row.id == id).and_then(|row| row.title);
     let mut session = store.read(&id)?;
     let mut view: Box<dyn View> = if json {
         Box::new(Lines::new(io::stdout()))
@@ -39,7 +41,7 @@ pub(super) fn run(store: &FileStore, config: &Config, args: &ShowArgs, json: boo
         };
         Box::new(Drawing::new(out, Conversation::new(presenter)))
     };
-    view.header(session.header())?;
+    view.header(session.header(), title.as_deref())?;
     let mut next = read(&session, 0, &mut *view)?;
     if args.follow && session.running() {
         match follow::run(store, &id, next, &mut *view)? {
@@ -62,8 +64,8 @@ pub(super) fn run(store: &FileStore, config: &Config, args: &ShowArgs, json: boo
 
 /// Where a session is shown.
 trait View {
-    /// What stands before the events.
-    fn header(&mut self, header: &SessionHeader) -> anyhow::Result<()>;
+    /// What stands before the events, and the session's last title.
+    fn header(&mut self, header: &SessionHeader, title: Option<&str>) -> anyhow::Result<()>;
     /// The next events.
     fn events(&mut self, events: &[Arc<Event>]) -> anyhow::Result<()>;
     /// There are no more.
@@ -101,7 +103,7 @@ impl<W: Write> Lines<W> {
 }
 
 impl<W: Write> View for Lines<W> {
-    fn header(&mut self, header: &SessionHeader) -> anyhow::Result<()> {
+    fn header(&mut self, header: &SessionHeader, _title: Option<&str>) -> anyhow::Result<()> {
         self.line(header)
     }
 

@@ -49,6 +49,7 @@ fn document(id: &SessionId, found: &Result<Verification, StoreError>) -> Value {
     let mut document = json!({"id": id, "sound": is_sound(found)});
     match found {
         Ok(found) => {
+            document["turns"] = found.turns.into();
             document["events"] = found.events.into();
             document["bytes"] = found.bytes.into();
             document["running"] = found.running.into();
@@ -73,25 +74,27 @@ fn line(id: &SessionId, found: &Result<Verification, StoreError>) -> String {
     if let Some(damage) = &found.damage {
         return format!("{id}  {}", one_line(&damage.to_string()));
     }
-    let mut line = format!("{id}  sound: {} events, {} bytes", found.events, found.bytes);
+    let (turns, events) = (count(found.turns, "turn"), count(found.events, "event"));
+    let mut line = format!("{id}  sound: {turns}, {events}, {}", count(found.bytes, "byte"));
     if found.running {
         line.push_str("; it is running");
     } else if let Some(turn) = found.open_turn {
         line.push_str(&format!("; turn {turn} was interrupted"));
     }
     if found.torn_tail > 0 && !found.running {
-        line.push_str(&format!(
-            "; {} bytes of a half-written event at the end",
-            found.torn_tail
-        ));
+        let bytes = count(found.torn_tail, "byte");
+        line.push_str(&format!("; {bytes} of a half-written event at the end"));
     }
     if found.debris > 0 {
-        line.push_str(&format!(
-            "; {} half-written lines of which nothing is missing",
-            found.debris
-        ));
+        let lines = count(found.debris, "half-written line");
+        line.push_str(&format!("; {lines} of which nothing is missing"));
     }
     line
+}
+
+fn count(n: u64, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
 }
 
 #[cfg(test)]
@@ -115,6 +118,7 @@ mod tests {
                 run_seq: None,
             },
             events: 3,
+            turns: 2,
             bytes: 400,
             damage: None,
             open_turn: None,
@@ -131,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_the_next_opening_mends_is_sound_and_told() {
-        told(found(), "a  sound: 3 events, 400 bytes");
+        told(found(), "a  sound: 2 turns, 3 events, 400 bytes");
         let crashed = Verification {
             open_turn: Some(2),
             torn_tail: 17,
@@ -140,15 +144,15 @@ mod tests {
         };
         told(
             crashed.clone(),
-            "a  sound: 3 events, 400 bytes; turn 2 was interrupted; 17 bytes of a half-written event at the end; \
-             1 half-written lines of which nothing is missing",
+            "a  sound: 2 turns, 3 events, 400 bytes; turn 2 was interrupted; 17 bytes of a half-written event at the end; \
+             1 half-written line of which nothing is missing",
         );
         let running = Verification {
             running: true,
             debris: 0,
             ..crashed
         };
-        told(running, "a  sound: 3 events, 400 bytes; it is running");
+        told(running, "a  sound: 2 turns, 3 events, 400 bytes; it is running");
     }
 
     #[test]

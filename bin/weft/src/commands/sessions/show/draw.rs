@@ -22,7 +22,7 @@ mod run;
 
 impl Style {
     /// The lines above everything.
-    pub(super) fn header(&self, header: &SessionHeader, created: &str) -> Vec<String> {
+    pub(super) fn header(&self, header: &SessionHeader, title: Option<&str>, created: &str) -> Vec<String> {
         let Palette { bold, dim, reset, .. } = self.ink;
         let id = one_line(header.id.as_str());
         let mut facts = format!("{} · {created}", one_line(&header.cwd));
@@ -30,10 +30,15 @@ impl Style {
             let label = one_line(header.label.as_deref().unwrap_or_default());
             facts.push_str(&format!(" · subagent {label} of {}", one_line(parent.as_str())));
         }
-        let facts = self.rows(&facts, MARGIN);
-        let facts = facts.map(|row| format!("{:MARGIN$}{dim}{row}{reset}", ""));
+        let title = title.map(one_line).filter(|title| !title.is_empty());
+        let title = title
+            .iter()
+            .flat_map(|title| self.rows(title, MARGIN))
+            .map(|row| (bold, row));
+        let below = title.chain(self.rows(&facts, MARGIN).map(|row| (dim, row)));
+        let below = below.map(|(shade, row)| format!("{:MARGIN$}{shade}{row}{reset}", ""));
         std::iter::once(format!("{bold}session{reset}  {id}"))
-            .chain(facts)
+            .chain(below)
             .collect()
     }
 

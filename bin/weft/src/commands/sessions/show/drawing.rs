@@ -92,8 +92,8 @@ impl<W: Write> Out<W> {
 }
 
 impl<W: Write> View for Drawing<W> {
-    fn header(&mut self, header: &SessionHeader) -> anyhow::Result<()> {
-        let lines = self.style().header(header, &date(header.created_at.0));
+    fn header(&mut self, header: &SessionHeader, title: Option<&str>) -> anyhow::Result<()> {
+        let lines = self.style().header(header, title, &date(header.created_at.0));
         self.out.print(&lines)?;
         Ok(())
     }

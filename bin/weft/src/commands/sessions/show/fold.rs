@@ -125,7 +125,6 @@ impl Conversation {
     fn show(&mut self, event: &EventBody) {
         match event {
             EventBody::UserMessage { content, .. } => self.say(Speaker::User, &text_of(content)),
-            EventBody::SessionTitle { title } => self.note(format!("title: {title}")),
             EventBody::RequestHeader { model, .. } if self.model.as_ref() != Some(model) => {
                 self.note(format!("model: {model}"));
                 self.model = Some(model.clone());

@@ -43,7 +43,7 @@ async fn follow(store: &FileStore, id: &SessionId, mut next: u64, view: &mut dyn
                 view.events(&events)?;
             }
             _ = look.tick() => {
-                if !store.read(id)?.running() {
+                if !follower.running() {
                     return Ok(next);
                 }
             }

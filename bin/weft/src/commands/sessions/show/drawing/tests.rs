@@ -23,6 +23,7 @@ fn events(cut: usize) -> Vec<Arc<Event>> {
 
 const WHOLE: &str = "\
 session  s-1
+         review it
          /w · 1970-01-01T00:00:01Z
 
     you  review␛[2J it
@@ -39,7 +40,7 @@ fn a_pipe_gets_plain_lines_however_the_events_come() {
     for page in [1, 5, 100] {
         let mut out = Vec::new();
         let mut drawing = Drawing::new(Out::Plain(BufWriter::new(&mut out)), conversation());
-        drawing.header(&header()).expect("written");
+        drawing.header(&header(), Some("review\nit")).expect("written");
         for events in events(0).chunks(page) {
             drawing.events(events).expect("written");
         }
@@ -89,7 +90,7 @@ fn no_row_is_wider_than_the_terminal() {
         cwd: "/long".repeat(30),
         ..header()
     };
-    drawing.header(&long).expect("written");
+    drawing.header(&long, Some(&"t".repeat(90))).expect("written");
     drawing.events(&events(0)).expect("written");
     drop(drawing);
     let text = String::from_utf8(out).expect("text");

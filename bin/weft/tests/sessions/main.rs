@@ -1,0 +1,7 @@
+//! `weft sessions`, the real program on real folders.
+
+mod list;
+mod moving;
+mod show;
+mod support;
+mod verify;

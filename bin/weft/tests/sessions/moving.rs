@@ -1,0 +1,89 @@
+//! Export, import and delete.
+
+use crate::support::{Home, member, session, text};
+
+#[test]
+fn what_was_exported_can_be_imported_elsewhere() {
+    let (home, elsewhere) = (Home::new(), Home::new());
+    let lines = session("aa-1", "look");
+    home.holds(&lines);
+    let file = home.path().join("session.jsonl");
+    let path = file.to_str().expect("text");
+    let ran = home.sessions(&["export", "aa", "--output", path, "--json"]);
+    assert_eq!(ran.json(), serde_json::json!({"id": "aa-1", "output": path}));
+    let imported = elsewhere.sessions(&["import", path]);
+    assert_eq!(
+        (imported.code, imported.out.as_str()),
+        (0, "aa-1\n"),
+        "{}",
+        imported.err
+    );
+    assert_eq!(
+        elsewhere.sessions(&["export", "aa-1"]).out,
+        std::fs::read_to_string(&file).expect("read")
+    );
+    let again = elsewhere.sessions(&["import", path]);
+    assert_eq!((again.code, again.out.as_str()), (1, ""));
+    assert!(again.err.contains("exists already"), "{}", again.err);
+}
+
+#[test]
+fn what_is_no_log_leaves_nothing_behind() {
+    let home = Home::new();
+    let whole = text(&session("aa-1", "look"));
+    let gap: String = whole
+        .lines()
+        .enumerate()
+        .filter(|(n, _)| *n != 5)
+        .map(|(_, line)| format!("{line}\n"))
+        .collect();
+    for input in ["", "{}\n", "nonsense", gap.as_str()] {
+        let ran = home.sessions_with(&["import", "-"], input);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{input:?}");
+        assert!(ran.err.starts_with("weft: failed to import"), "{}", ran.err);
+    }
+    assert_eq!(home.sessions(&["list", "--all"]).out, "");
+    assert!(!home.log("aa-1").exists());
+    assert_eq!(home.sessions(&["import", "/no/such/file"]).code, 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_and_what_was_there_stays() {
+    let home = Home::new();
+    home.holds(&session("aa-1", "look"));
+    let ran = home.sessions(&["export", "aa-1", "--output", "/no/such/folder/file"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.err.contains("failed to write /no/such/folder/file"), "{}", ran.err);
+    let file = home.path().join("kept");
+    std::fs::write(&file, "before").expect("written");
+    let ran = home.sessions(&["export", "nothing", "--output", file.to_str().expect("text")]);
+    assert_eq!(ran.code, 1);
+    assert_eq!(std::fs::read_to_string(&file).expect("read"), "before");
+}
+
+#[test]
+fn members_go_with_the_session_that_started_them() {
+    let home = Home::new();
+    home.holds(&session("aa-1", "look"));
+    home.holds(&member("bb-1", "aa-1"));
+    home.holds(&session("cc-1", "other"));
+    let ran = home.sessions(&["delete", "aa", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.json(), serde_json::json!({"deleted": ["bb-1", "aa-1"]}));
+    let left = home.sessions(&["list", "--all", "--json"]).json();
+    assert_eq!(left["sessions"].as_array().map(Vec::len), Some(1));
+    assert!(!home.log("bb-1").exists() && home.log("cc-1").exists());
+}
+
+#[test]
+fn an_ambiguous_id_deletes_nothing_and_an_unknown_one_is_told_after_the_rest() {
+    let home = Home::new();
+    home.holds(&session("aa-1", "look"));
+    home.holds(&session("aa-2", "look"));
+    let ambiguous = home.sessions(&["delete", "--yes", "aa-1", "aa"]);
+    assert_eq!((ambiguous.code, ambiguous.out.as_str()), (1, ""));
+    assert!(home.log("aa-1").exists());
+    let unknown = home.sessions(&["delete", "--yes", "aa-1", "nothing"]);
+    assert_eq!((unknown.code, unknown.out.as_str()), (1, "aa-1\n"));
+    assert!(unknown.err.contains("nothing"), "{}", unknown.err);
+}
