@@ -6,6 +6,7 @@ use crate::CallId;
 
 /// One piece of content of a user message or a tool result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
     /// Plain text.
@@ -36,6 +37,7 @@ pub fn text_of(blocks: &[ContentBlock]) -> String {
 
 /// One piece of an assistant message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AssistantBlock {
     /// Text for the user.
@@ -86,17 +88,20 @@ pub enum Message {
 
 /// What a model is told of one tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct ToolSpec {
     /// The name to call it by.
     pub name: String,
     /// What it does and how to use it.
     pub description: String,
     /// JSON Schema (draft 2020-12) of its arguments, an object schema.
+    #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
     pub parameters: serde_json::Value,
 }
 
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It had no more to say.
@@ -111,6 +116,7 @@ pub enum StopReason {
 
 /// Tokens of one model request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// All tokens of the request, cached ones included.
@@ -119,9 +125,11 @@ pub struct Usage {
     pub output_tokens: u64,
     /// Those of the request that came from the provider's cache.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "bindings", ts(optional, as = "Option<_>"))]
     pub cached_input_tokens: u64,
     /// Those of the answer that were reasoning.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(feature = "bindings", ts(optional, as = "Option<_>"))]
     pub reasoning_tokens: u64,
 }
 

@@ -19,20 +19,25 @@ pub use reason::{AbortCause, HeaderReason, ToolErrorRecord, TurnEnd};
 
 /// Milliseconds since the Unix epoch. Order in a log is by `seq`, never by time: clocks jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(transparent)]
 pub struct UnixMillis(pub u64);
 
 /// One entry of a session log.
 ///
-/// As JSON it is an object of `seq`, `time`, `type` and `data`; read it with [`Event::from_json`]. Fields that this
-/// version does not know are passed over, in the event and in its data.
+/// As JSON it is an object of `seq`, `time`, `type` and `data`. Fields that a reader does not know are passed over, in
+/// the event and in its data.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Event {
-    /// Its index in the log: contiguous from 0, at most [`Event::MAX_NUMBER`].
+    /// Its index in the log: contiguous from 0. At most 2^53 - 1.
+    #[cfg_attr(feature = "bindings", schemars(range(max = Self::MAX_NUMBER)))]
     pub seq: u64,
-    /// When it was appended; at most [`Event::MAX_NUMBER`].
+    /// When it was appended. At most 2^53 - 1.
+    #[cfg_attr(feature = "bindings", schemars(range(max = Self::MAX_NUMBER)))]
     pub time: UnixMillis,
     /// What happened.
+    #[cfg_attr(feature = "bindings", schemars(flatten), ts(flatten))]
     pub body: EventBody,
 }
 
@@ -40,6 +45,8 @@ pub struct Event {
 ///
 /// It is read and written as a part of its [`Event`]. By itself an [`EventBody::Other`] cannot be written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
+#[cfg_attr(feature = "bindings", ts(optional_fields))]
 #[serde(tag = "type", content = "data", rename_all_fields = "camelCase")]
 pub enum EventBody {
     /// A turn began.
@@ -121,6 +128,7 @@ pub enum EventBody {
         usage: Option<Usage>,
         /// Whether a cancel or an error cut it off.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[cfg_attr(feature = "bindings", ts(optional, as = "Option<_>"))]
         interrupted: bool,
     },
     /// A tool call, before any policy saw it.
@@ -138,6 +146,7 @@ pub enum EventBody {
         arguments: String,
         /// Whether the user is asked before it may run.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        #[cfg_attr(feature = "bindings", ts(optional, as = "Option<_>"))]
         needs_approval: bool,
     },
     /// The outcome of a tool call: exactly one for each.
@@ -156,6 +165,7 @@ pub enum EventBody {
         error: Option<ToolErrorRecord>,
         /// What the result's presenter needs besides the content.
         #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "bindings", ts(type = "unknown", optional))]
         meta: Option<serde_json::Value>,
     },
     /// A step ended; every call of it has its result.

@@ -6,9 +6,11 @@ use crate::{RunId, SessionId, UnixMillis, optional};
 
 /// What stands before a session's events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
+#[cfg_attr(feature = "bindings", ts(optional_fields))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHeader {
-    /// The version of this vocabulary; [`SessionHeader::VERSION`] for logs written today.
+    /// The version of the vocabulary that the log was written in.
     pub version: u32,
     /// The session's id.
     pub id: SessionId,
@@ -41,6 +43,7 @@ impl SessionHeader {
 
 /// What made a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A client.

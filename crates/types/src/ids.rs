@@ -9,6 +9,7 @@ macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
         #[serde(transparent)]
         pub struct $name(String);
 

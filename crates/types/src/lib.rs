@@ -4,6 +4,8 @@
 //! the events; [`Message`] is what a model is given, derived from them. This crate is plain data:
 //! no I/O, no clocks, no other crate of the workspace.
 
+#[cfg(all(test, feature = "bindings"))]
+mod bindings;
 mod content;
 mod event;
 mod header;
@@ -11,6 +13,8 @@ mod ids;
 mod optional;
 #[cfg(test)]
 mod test_support;
+#[cfg(test)]
+mod tests;
 mod workflow;
 mod workflow_runs;
 

@@ -10,6 +10,7 @@ pub use observation::{ObservationKind, RunInfo, WorkflowObservation};
 
 /// How one member of a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum MemberOutcome {
     /// It answered.
@@ -22,6 +23,7 @@ pub enum MemberOutcome {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum RunStop {
     /// The script returned.

@@ -6,6 +6,7 @@ use crate::optional;
 
 /// Why a request header was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum HeaderReason {
     /// The session's first request.
@@ -16,6 +17,8 @@ pub enum HeaderReason {
 
 /// Why a tool call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
+#[cfg_attr(feature = "bindings", ts(optional_fields))]
 pub struct ToolErrorRecord {
     /// The message, without a prefix.
     pub message: String,
@@ -26,6 +29,7 @@ pub struct ToolErrorRecord {
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TurnEnd {
     /// The model had no more to say.
@@ -52,6 +56,7 @@ pub enum TurnEnd {
 
 /// Who stopped a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum AbortCause {
     /// The user.

@@ -6,10 +6,9 @@ use serde_json::{Map, Value};
 use crate::optional;
 
 /// What a workflow says about itself.
-///
-/// [`WorkflowMeta::from_json`] reads what a script or a caller says and refuses what is wrong with it; deserialising
-/// reads back what was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
+#[cfg_attr(feature = "bindings", ts(optional_fields))]
 #[serde(rename_all = "camelCase")]
 pub struct WorkflowMeta {
     /// Its name; not empty.
@@ -21,11 +20,14 @@ pub struct WorkflowMeta {
     pub when_to_use: Option<String>,
     /// The phases it intends to have: vocabulary for people, compared with nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "bindings", ts(optional, as = "Option<_>"))]
     pub phases: Vec<PhaseMeta>,
 }
 
 /// One intended phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
+#[cfg_attr(feature = "bindings", ts(optional_fields))]
 pub struct PhaseMeta {
     /// Its title; not empty.
     pub title: String,
@@ -55,7 +57,8 @@ impl MetaError {
 }
 
 impl WorkflowMeta {
-    /// Reads metadata; fields they do not have are refused.
+    /// Reads metadata as a script or a caller gives them; fields they do not have are refused. Deserialising is for
+    /// reading back what was written.
     ///
     /// # Errors
     ///

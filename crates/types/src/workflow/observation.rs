@@ -8,6 +8,7 @@ use crate::{MemberOutcome, RunId, RunStop, SessionId, WorkflowMeta, optional};
 
 /// Which run an observation is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct RunInfo {
     /// Its id.
     pub id: RunId,
@@ -17,6 +18,7 @@ pub struct RunInfo {
 
 /// One thing that happened in a run. Observed only: never stored, never shown to a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct WorkflowObservation {
     /// The run.
     pub run: Arc<RunInfo>,
@@ -32,21 +34,27 @@ pub struct WorkflowObservation {
 /// engine. Members start in the order in which they were published, not in that of their numbers.
 /// The seam's checker tests all this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
+#[cfg_attr(feature = "bindings", ts(optional_fields))]
+#[serde(tag = "type", content = "data", rename_all_fields = "camelCase")]
 pub enum ObservationKind {
     /// The run was accepted.
+    #[serde(rename = "workflow/start")]
     Start,
     /// The script entered a phase.
+    #[serde(rename = "workflow/phase")]
     Phase {
         /// Its title, as the script gave it.
         title: String,
     },
     /// The script told something.
+    #[serde(rename = "workflow/log")]
     Log {
         /// One line as a rule; as the script gave it.
         message: String,
     },
     /// A member started; its session exists.
+    #[serde(rename = "workflow/agent-start")]
     AgentStart {
         /// Its number, from 1, in call order; numbers of refused starts are missing.
         seq: u64,
@@ -59,6 +67,7 @@ pub enum ObservationKind {
         child_id: SessionId,
     },
     /// A member ended.
+    #[serde(rename = "workflow/agent-end")]
     AgentEnd {
         /// Its number.
         seq: u64,
@@ -73,6 +82,7 @@ pub enum ObservationKind {
         outcome: MemberOutcome,
     },
     /// The run has settled.
+    #[serde(rename = "workflow/end")]
     End {
         /// How.
         stop: RunStop,

@@ -66,10 +66,7 @@ impl Enclosure {
                 closed.append(&mut self.undecided);
                 closed.append(&mut self.between_steps);
             }
-            Boundary::TurnStart => {
-                self.undecided.clear();
-                self.between_steps.clear();
-            }
+            Boundary::TurnStart => self.undecided.clear(),
         }
         closed
     }
