@@ -2,6 +2,7 @@
 
 mod list;
 mod moving;
+mod running;
 mod show;
 mod support;
 mod verify;
