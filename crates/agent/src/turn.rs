@@ -53,16 +53,16 @@ impl LoopError {
     }
 
     /// What the user can do about it.
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<&str> {
         let append = match self {
-            Self::Log(_) => return Some(LOG_HINT),
+            Self::Log(error) => return Some(error.hint().unwrap_or(LOG_HINT)),
             Self::Append(error) => error,
             Self::Schedule(ScheduleError::Called { source, .. } | ScheduleError::Finished { source, .. }) => {
                 source.downcast_ref()?
             }
         };
         match append {
-            AppendError::Log { .. } => Some(LOG_HINT),
+            AppendError::Log { cause, .. } => Some(cause.hint().unwrap_or(LOG_HINT)),
             AppendError::Broken { .. } => Some("close the session and load it anew"),
             AppendError::Violation { .. } | AppendError::Reentrant { .. } => None,
         }

@@ -41,6 +41,7 @@ pub trait EventReader: Send + Sync {
 pub struct LogError {
     attempt: String,
     cause: Box<dyn std::error::Error + Send + Sync>,
+    hint: Option<String>,
 }
 
 impl LogError {
@@ -49,7 +50,20 @@ impl LogError {
         Self {
             attempt: attempt.into(),
             cause: cause.into(),
+            hint: None,
         }
+    }
+
+    /// The same, with what the user can do about it. The text stays as it is.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        let hint = Some(hint.into());
+        Self { hint, ..self }
+    }
+
+    /// What the user can do about it, where that does not follow from the text.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 }
 

@@ -9,6 +9,7 @@ mod permissions;
 mod providers;
 mod races;
 mod retries;
+mod stored;
 mod structured;
 mod subagents;
 mod support;

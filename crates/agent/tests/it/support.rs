@@ -2,6 +2,7 @@
 
 mod family;
 mod model;
+mod store;
 mod tool;
 mod watch;
 
@@ -14,6 +15,7 @@ use weft_types::{ContentBlock, Event, Origin, SessionHeader, TurnEnd, UnixMillis
 
 pub(crate) use family::{Family, last_end, refused};
 pub(crate) use model::{SpyModels, events, well_formed};
+pub(crate) use store::Stored;
 pub(crate) use tool::{TestTool, hold, take_signal};
 pub(crate) use watch::{Watch, end};
 

@@ -31,8 +31,8 @@ impl ReadOnlyLog {
 
 impl EventLog for ReadOnlyLog {
     fn append(&mut self, _event: &Arc<Event>) -> Result<(), LogError> {
-        let cause = format!("{}; {}", self.reason, self.hint());
-        Err(LogError::new("write to a session that is read-only", cause))
+        let refused = LogError::new("write to a session that is read-only", self.reason.to_string());
+        Err(refused.with_hint(self.hint()))
     }
 
     fn flush(&mut self) -> BoxFuture<'static, Result<(), LogError>> {
