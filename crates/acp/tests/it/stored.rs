@@ -1,8 +1,10 @@
 //! Listing and deleting stored sessions.
 
 use serde_json::{Value, json};
+use weft_session::Sessions as _;
+use weft_types::EventBody;
 
-use crate::support::{Client, World};
+use crate::support::{Client, World, header};
 
 const HELLO: &str = "[[reply]]\ntext = \"hello\"\n";
 
@@ -71,11 +73,11 @@ async fn a_long_list_comes_in_pages() {
     let world = World::new(HELLO).stored();
     let mut client = Client::start(world.options()).await;
     let mut sessions = Vec::new();
-    for _ in 0..103 {
-        let session = client.session().await;
-        client.prompt(&session, "hi").await;
-        client.call("session/close", json!({ "sessionId": session })).await;
-        sessions.push(session);
+    for number in 0..103 {
+        let id = format!("s{number:03}");
+        let session = world.store.create(header(&id, "/")).unwrap();
+        session.append(EventBody::TurnStart { turn: 1 }).unwrap();
+        sessions.push(id);
     }
     let first = list(&mut client, json!({})).await;
     let cursor = first["result"]["nextCursor"].clone();

@@ -7,4 +7,4 @@ mod world;
 
 pub(crate) use client::{Client, text_of_update};
 pub(crate) use tool::TestTool;
-pub(crate) use world::{NOW, Opening, World};
+pub(crate) use world::{Opening, World, header};

@@ -4,6 +4,7 @@ use weft_session::Sessions as _;
 use weft_types::{Origin, SessionHeader};
 
 use super::*;
+use crate::support::header;
 
 #[tokio::test]
 async fn lod07_an_unknown_id_is_told_as_such_and_leaves_nothing() {
@@ -147,16 +148,10 @@ async fn log04_a_session_that_runs_elsewhere_names_its_holder_until_it_is_closed
 async fn a_subagents_session_is_not_loaded() {
     let (world, parent, _) = talked().await;
     let header = SessionHeader {
-        version: SessionHeader::VERSION,
-        id: "child".into(),
-        created_at: crate::support::NOW,
-        cwd: "/".into(),
         origin: Origin::Subagent,
         parent: Some(parent.as_str().into()),
         depth: 1,
-        label: None,
-        run_id: None,
-        run_seq: None,
+        ..header("child", "/")
     };
     let child = world.store.create(header).unwrap();
     child.append(weft_types::EventBody::TurnStart { turn: 1 }).unwrap();

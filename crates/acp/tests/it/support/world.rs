@@ -154,7 +154,23 @@ impl World {
 }
 
 /// When everything happens that is stored.
-pub(crate) const NOW: UnixMillis = UnixMillis(1_732_973_412_345);
+const NOW: UnixMillis = UnixMillis(1_732_973_412_345);
+
+/// What stands before the events of a user's session.
+pub(crate) fn header(id: &str, cwd: &str) -> SessionHeader {
+    SessionHeader {
+        version: SessionHeader::VERSION,
+        id: id.into(),
+        created_at: NOW,
+        cwd: cwd.to_owned(),
+        origin: Origin::User,
+        parent: None,
+        depth: 0,
+        label: None,
+        run_id: None,
+        run_seq: None,
+    }
+}
 
 fn store(root: &Path) -> FileStore {
     let options = StoreOptions {
@@ -179,18 +195,7 @@ impl AgentFactory for World {
         let opening = self.opening.lock().expect("no test panics under it").clone();
         async move {
             opening.await_fate().await?;
-            let header = SessionHeader {
-                version: SessionHeader::VERSION,
-                id: new.id,
-                created_at: NOW,
-                cwd: new.cwd.to_string_lossy().into_owned(),
-                origin: Origin::User,
-                parent: None,
-                depth: 0,
-                label: None,
-                run_id: None,
-                run_seq: None,
-            };
+            let header = header(new.id.as_str(), &new.cwd.to_string_lossy());
             let session = match &world.folder {
                 Some(_) => world.store.create(header).expect("a fresh id"),
                 None => {
