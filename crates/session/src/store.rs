@@ -149,3 +149,6 @@ impl Sessions for FileStore {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,38 +60,36 @@ impl SessionLock {
         program: &str,
     ) -> Result<Self, StoreError> {
         let path = paths.lock();
-        for attempt in 1.. {
+        let mut attempt = 1;
+        loop {
             let file = files
                 .open_to_lock(&path)
                 .map_err(StoreError::io("open the lock", &path))?;
             match file.try_lock() {
+                Ok(()) if is_at(&file, &path) => return Ok(Self::named(file, program)),
                 // Whoever deletes a session does so under its lock: then this is no longer the file of that name.
-                Ok(()) if !is_at(&file, &path) => {}
-                Ok(()) => {
-                    let lock = Self { file };
-                    lock.name_holder(program)
-                        .map_err(StoreError::io("write the lock", &path))?;
-                    return Ok(lock);
-                }
-                Err(TryLockError::Error(cause)) => return Err(StoreError::io("lock", &path)(cause)),
-                Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) if attempt < ATTEMPTS => {}
                 Err(TryLockError::WouldBlock) => {
                     let (session, holder) = (session.clone(), holder(&file));
                     return Err(StoreError::InUse { session, holder });
                 }
+                Err(TryLockError::Error(cause)) => return Err(StoreError::io("lock", &path)(cause)),
             }
+            attempt += 1;
+            std::thread::sleep(PAUSE);
         }
-        unreachable!("the last attempt returns")
     }
 
-    fn name_holder(&self, program: &str) -> io::Result<()> {
-        let holder = Holder {
-            pid: Some(std::process::id()),
-            program: Some(program.to_owned()),
-        };
-        let text = serde_json::to_vec(&holder)?;
-        self.file.set_len(0)?;
-        (&self.file).write_all(&text)
+    /// A file that is locked, with its holder in it if the disk takes that: nothing depends on it.
+    fn named(file: File, program: &str) -> Self {
+        let (pid, program) = (Some(std::process::id()), Some(program.to_owned()));
+        let text = serde_json::to_vec(&Holder { pid, program }).unwrap_or_default();
+        let named = file.set_len(0).and_then(|()| (&file).write_all(&text));
+        if let Err(error) = named {
+            tracing::warn!(%error, "a session's lock does not name its holder");
+        }
+        Self { file }
     }
 }
 
@@ -99,7 +97,8 @@ impl Drop for SessionLock {
     fn drop(&mut self) {
         // A name that stays behind misleads nobody, since it counts only while the file is locked; and closing the file
         // unlocks it in any case, but for a copy that a child process which is being started may have for a moment.
-        drop(self.file.set_len(0).and_then(|()| self.file.unlock()));
+        drop(self.file.set_len(0));
+        drop(self.file.unlock());
     }
 }
 

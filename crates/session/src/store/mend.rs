@@ -1,5 +1,6 @@
 //! Making a log that was read to its end fit to be appended to.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use weft_types::SessionHeader;
@@ -58,16 +59,11 @@ impl Mend {
             .syncer()
             .start()
             .map_err(StoreError::io("start the thread that syncs", &log))?;
-        let rewritten = self.debris > 0 || self.version < SessionHeader::VERSION;
+        let rewritten = self.debris > 0 || self.is_older();
         if rewritten {
-            let kept = if self.version < SessionHeader::VERSION {
-                format!("log.v{}", self.version)
-            } else {
-                "log.damaged".to_owned()
-            };
-            let (anew, kept_as) = rewrite(store, header, paths, marks, &kept)?;
-            *marks = anew;
-            if self.version < SessionHeader::VERSION {
+            let kept_as = self.kept_as(paths);
+            *marks = rewrite(store, header, paths, marks, &kept_as)?;
+            if self.is_older() {
                 notes.push(Note::Migrated {
                     from: self.version,
                     kept_as: kept_as.clone(),
@@ -105,5 +101,23 @@ impl Mend {
             OpenLog { file, _lock: lock },
             marks.clone(),
         ))
+    }
+
+    fn is_older(self) -> bool {
+        self.version < SessionHeader::VERSION
+    }
+
+    /// Where the log as it is stays when it is replaced: a name that nothing has yet.
+    fn kept_as(self, paths: &SessionPaths) -> PathBuf {
+        let version = self.version;
+        let name = |number: u64| match (self.is_older(), number) {
+            (true, 1) => format!("log.v{version}"),
+            (true, _) => format!("log.v{version}-{number}"),
+            (false, _) => format!("log.damaged-{number}"),
+        };
+        let mut free = (1..)
+            .map(|number| paths.folder.join(name(number)))
+            .filter(|path| !path.exists());
+        free.next().expect("the numbers do not end")
     }
 }

@@ -81,9 +81,12 @@ impl Opening {
         let options = self.store.options();
         let (mut page, begin) = (Vec::new(), scan.read_to());
         while page.len() < options.page_events && scan.read_to() - begin < options.page_bytes as u64 {
-            match scan.next()? {
-                Some(event) => page.push(event),
-                None => break,
+            match scan.next() {
+                Ok(Some(event)) => page.push(event),
+                Ok(None) => break,
+                Err(error) if page.is_empty() => return Err(error),
+                // The next call meets it again.
+                Err(_) => break,
             }
         }
         if page.is_empty() { Ok(self.settle()) } else { Ok(page) }
@@ -122,8 +125,8 @@ impl Opening {
         let Stage::Reading(mut scan, lock) = std::mem::replace(&mut self.stage, between) else {
             return Vec::new();
         };
-        let (damage, mend) = (scan.damage().cloned(), Mend::of(&scan));
         let mut last: Vec<Arc<Event>> = scan.accept_unterminated().into_iter().collect();
+        let (damage, mend) = (scan.damage().cloned(), Mend::of(&scan));
         let (mut restore, mut marks) = scan.into_parts();
         let closing = restore.close_turn();
         let log = match (damage, lock) {

@@ -1,7 +1,7 @@
 //! Replacing a log by its rewritten self, in one step.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use weft_types::SessionHeader;
 
@@ -9,13 +9,13 @@ use super::layout::SessionPaths;
 use super::lines::Place;
 use super::marks::Marks;
 use super::pages::{self, Keep, Window};
-use super::{FileLayer, FileStore, StoreError, line};
+use super::{FileStore, StoreError, line};
 
 /// How much is written at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// Writes the sound events of a log anew and puts them in the place of the log, which stays as a file beside it whose
-/// name begins with `kept`. Gives where the events are now and where the log as it was is.
+/// Writes the sound events of a log anew and puts them in the place of the log, which stays as `kept`. Gives where the
+/// events are now.
 ///
 /// Whenever it dies, the log is the old one or the new one. The caller holds the session's lock, and syncs the folder.
 ///
@@ -26,14 +26,14 @@ pub(crate) fn rewrite(
     header: &SessionHeader,
     paths: &SessionPaths,
     marks: &Marks,
-    kept: &str,
-) -> Result<(Marks, PathBuf), StoreError> {
+    kept: &Path,
+) -> Result<Marks, StoreError> {
     let files = &*store.options().files;
     let (log, new) = (paths.log(), paths.folder.join("log.rewrite"));
     let replaced = write_anew(store, header, (&log, &new), marks).and_then(|marks| {
-        let kept = keep(files, &log, kept)?;
+        files.link(&log, kept).map_err(StoreError::io("keep", kept))?;
         files.rename(&new, &log).map_err(StoreError::io("replace", &log))?;
-        Ok((marks, kept))
+        Ok(marks)
     });
     if replaced.is_err() {
         // A leftover is overwritten by the next attempt.
@@ -80,15 +80,4 @@ fn write_anew(
     files.write(&file, &text).map_err(failed)?;
     files.sync(&file).map_err(StoreError::io("sync", new))?;
     Ok(written)
-}
-
-/// Gives the log a second name that nothing has yet.
-fn keep(files: &dyn FileLayer, log: &Path, name: &str) -> Result<PathBuf, StoreError> {
-    let numbered = (1..).map(|number| log.with_file_name(format!("{name}-{number}")));
-    let kept = std::iter::once(log.with_file_name(name))
-        .chain(numbered)
-        .find(|path| !path.exists());
-    let kept = kept.expect("the numbers do not end");
-    files.link(log, &kept).map_err(StoreError::io("keep", &kept))?;
-    Ok(kept)
 }
