@@ -4,19 +4,25 @@ use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use weft_replay::{Conversation, Direction, Exit, Item, Row, Speaker, WireClient, WireError, conversations, t_check};
 
+use crate::family::Family;
 use crate::home::{Home, open, prompt};
-use crate::left::nobody_is_left;
 use crate::random::SplitMix;
 
 type Checked<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// A little more than the frames of a turn with a workflow.
-const FRAMES_OF_A_RUN: u64 = 36;
+/// The prompt that brings a workflow.
+const RUN: &str = "run it";
+
+/// About as many frames as a turn with a workflow has.
+const FRAMES_OF_A_RUN: u64 = 28;
+
+/// How long the processes of an agent may take to notice that it is dead.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// After about so many kills a session is deleted and the next one begins, so that loads stay short.
 const KILLS_PER_SESSION: u64 = 8;
@@ -57,6 +63,16 @@ pub(crate) struct Lane {
     /// What was said with the agent that was the last to be given prompts.
     said: Vec<Row>,
     last: Option<Kill>,
+    seen: Seen,
+}
+
+/// What kills have met.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Turns that were cut off.
+    pub(crate) cut: usize,
+    /// Agents that had processes of their own.
+    pub(crate) parents: usize,
 }
 
 fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Checked<()> {
@@ -82,6 +98,7 @@ impl Lane {
             turns: 0,
             said: Vec::new(),
             last: None,
+            seen: Seen::default(),
         };
         lane.plain_turn().await?;
         Ok(lane)
@@ -106,7 +123,7 @@ impl Lane {
         match scene {
             Scene::Load => self.end_in_good_order().await?,
             Scene::Run | Scene::RunAndLoad => {
-                prompt(&mut self.agent, &self.session, "run it").await?;
+                prompt(&mut self.agent, &self.session, RUN).await?;
                 self.kill_somewhere(scene).await?;
             }
         }
@@ -133,11 +150,9 @@ impl Lane {
         for _ in 0..looks {
             drop(std::fs::read(format!("/proc/{agent}/stat")));
         }
-        let pid = i32::try_from(agent)
-            .ok()
-            .and_then(Pid::from_raw)
-            .ok_or("a process has an id")?;
-        kill_process(pid, Signal::KILL)?;
+        let family = Family::bereave(agent)?;
+        self.seen.parents += usize::from(!family.is_empty());
+        family.ends(GRACE)?;
         self.see_it_end().await
     }
 
@@ -166,7 +181,6 @@ impl Lane {
         ensure(finished.stderr.is_empty(), || {
             format!("its stderr: {}", finished.stderr)
         })?;
-        nobody_is_left(&self.home.path())?;
         Ok(())
     }
 
@@ -180,6 +194,8 @@ impl Lane {
         ensure(broken.is_empty(), || format!("{broken:#?}"))?;
         self.verify().await?;
         self.acknowledged_is_logged()?;
+        let open = self.logged("turn/start")?.len() > self.logged("turn/end")?.len();
+        self.seen.cut += usize::from(open);
 
         self.agent = self.home.agent().await?;
         self.agent
@@ -288,13 +304,14 @@ impl Lane {
         ensure(finished.stderr.is_empty(), || {
             format!("its stderr: {}", finished.stderr)
         })?;
-        nobody_is_left(&self.home.path())?;
         Ok(())
     }
 
-    pub(crate) async fn finish(mut self) -> Checked<()> {
+    /// Ends the last agent, and tells what the kills have met.
+    pub(crate) async fn finish(mut self) -> Checked<Seen> {
         self.end_in_good_order().await?;
-        self.verify().await
+        self.verify().await?;
+        Ok(self.seen)
     }
 }
 
@@ -305,13 +322,19 @@ fn is_whole(row: &Row) -> bool {
 
 /// How many `run` prompts of a transcript were answered.
 fn answered_runs(rows: &[Row]) -> usize {
-    let asked = rows.iter().filter_map(|row| match row {
-        Row::Line {
-            dir: Direction::Sent,
-            line,
-        } if line["params"]["prompt"][0]["text"] == "run it" => Some(&line["id"]),
-        _ => None,
-    });
-    let is_answer = |row: &&Row, id: &Value| matches!(row, Row::Line { dir: Direction::Received, line } if line["id"] == *id && line["method"].is_null());
-    asked.filter(|id| rows.iter().any(|row| is_answer(&row, id))).count()
+    let (mut open, mut answered) = (HashSet::new(), 0);
+    for row in rows {
+        match row {
+            Row::Line {
+                dir: Direction::Sent,
+                line,
+            } if line["params"]["prompt"][0]["text"] == RUN => drop(open.insert(line["id"].to_string())),
+            Row::Line {
+                dir: Direction::Received,
+                line,
+            } if line["method"].is_null() => answered += usize::from(open.remove(&line["id"].to_string())),
+            _ => {}
+        }
+    }
+    answered
 }
