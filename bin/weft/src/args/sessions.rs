@@ -69,8 +69,9 @@ pub(crate) struct ListArgs {
 /// `weft sessions show`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-With --json, JSON Lines: the header, then one event a line, as `export` writes them; with --follow each event as it
-happens. Without a terminal, --follow prints each thing once it is over.
+With --json, JSON Lines: the header, then one event a line, as `export` writes them, and of a turn that a crash cut off
+also the events that the next opening will close it with; with --follow each event as it happens. Without a terminal,
+--follow prints each thing once it is over.
 
 Examples:
   weft sessions show 0198a5c2 | less

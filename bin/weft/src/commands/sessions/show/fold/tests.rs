@@ -121,13 +121,25 @@ fn a_call_that_never_began_is_shown_by_its_result() {
 }
 
 #[test]
+fn a_run_that_goes_on_without_a_call_is_not_settled() {
+    let lines = [
+        json!({"type": "turn/start", "data": {"turn": 1}}),
+        json!({"type": "tool-workflow/run-start", "data": {"runId": "r", "name": "review"}}),
+    ];
+    check(&log(&lines), &[], &["review Running 0"]);
+}
+
+#[test]
 fn what_was_taken_is_not_held() {
     let mut conversation = conversation();
     let mut seq = 0;
-    for _turn in 0..3 {
+    for turn_number in 0..3 {
         for mut event in turn(0) {
             event.seq = seq;
             seq += 1;
+            if let EventBody::WorkflowRunStart { run_id, .. } = &mut event.body {
+                *run_id = format!("r{turn_number}").as_str().into();
+            }
             conversation.apply(&event).expect("in order");
         }
         assert_eq!(conversation.take_settled().len(), 4);
