@@ -55,6 +55,8 @@ pub enum Note {
         offset: u64,
         /// How much it was.
         bytes: u64,
+        /// The log as it was, unless the event was plainly never written to its end.
+        kept_as: Option<PathBuf>,
     },
     /// Half-written lines of which nothing is missing were dropped.
     Debris {
@@ -77,10 +79,15 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TornTail { offset, bytes } => write!(
-                f,
-                "The session's log ended in a half-written event ({bytes} bytes at byte {offset}); it was cut off."
-            ),
+            Self::TornTail { offset, bytes, kept_as } => {
+                write!(
+                    f,
+                    "The session's log ended in a half-written event ({bytes} bytes at byte {offset}); it was cut off."
+                )?;
+                kept_as
+                    .iter()
+                    .try_for_each(|path| write!(f, " The log as it was is {}.", path.display()))
+            }
             Self::Debris { lines, kept_as } => write!(
                 f,
                 "The session's log held {lines} half-written lines in its middle, of which nothing is missing; they were \

@@ -12,8 +12,9 @@ use weft_types::{Origin, SessionId, UnixMillis};
 use super::{FileStore, StoreError, lock};
 
 pub(crate) use catalog::Catalog;
-use catalog::Listed;
+
 use cursor::Position;
+use index::Listed;
 
 /// Which sessions to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Making a log that was read to its end fit to be appended to.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weft_types::SessionHeader;
@@ -10,9 +11,9 @@ use super::layout::SessionPaths;
 use super::lock::SessionLock;
 use super::marks::Marks;
 use super::rewrite::rewrite;
-use super::scan::{Ending, LogScan};
+use super::scan::{Ending, LogScan, Torn};
 use super::sync::SyncedFile;
-use super::{FileStore, Note, StoreError};
+use super::{FileLayer, FileStore, Note, StoreError};
 
 /// What stands between a log and its next event.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +22,8 @@ pub(crate) struct Mend {
     debris: u64,
     /// Its version.
     version: u32,
-    /// Where part of a line is at its end, and how much of it.
-    torn: Option<(u64, u64)>,
+    /// What it ends in that is no whole line.
+    torn: Option<Torn>,
     /// Its last line lacks the line feed.
     unterminated: bool,
 }
@@ -35,7 +36,7 @@ impl Mend {
             debris: scan.debris(),
             version: scan.version(),
             torn: match *ending {
-                Ending::Torn { offset, bytes } => Some((offset, bytes)),
+                Ending::Torn(torn) => Some(torn),
                 _ => None,
             },
             unterminated: matches!(ending, Ending::Unterminated(_)),
@@ -59,39 +60,19 @@ impl Mend {
             .syncer()
             .start()
             .map_err(StoreError::io("start the thread that syncs", &log))?;
-        let rewritten = self.debris > 0 || self.is_older();
-        if rewritten {
-            let kept_as = self.kept_as(paths);
-            *marks = rewrite(store, header, paths, marks, &kept_as)?;
-            if self.is_older() {
-                notes.push(Note::Migrated {
-                    from: self.version,
-                    kept_as: kept_as.clone(),
-                });
-            }
-            if self.debris > 0 {
-                notes.push(Note::Debris {
-                    lines: self.debris,
-                    kept_as,
-                });
-            }
+        let kept_as = self.rewrites().then(|| self.kept_as(paths));
+        if let Some(kept_as) = &kept_as {
+            *marks = rewrite(store, header, paths, marks, kept_as)?;
         }
         let file = files
             .open_to_append(&log)
             .map_err(StoreError::io("open for writing", &log))?;
-        if let Some((offset, bytes)) = self.torn {
-            if !rewritten {
-                files
-                    .truncate(&file, offset)
-                    .map_err(StoreError::io("cut the torn end off", &log))?;
-            }
-            notes.push(Note::TornTail { offset, bytes });
-        } else if self.unterminated && !rewritten {
-            files.write(&file, b"\n").map_err(StoreError::io("write", &log))?;
-            marks.end_line();
+        if kept_as.is_none() {
+            self.mend_end(&**files, (&file, &log), marks)?;
         }
+        notes.extend(self.notes(kept_as.as_deref()));
         let file = Arc::new(SyncedFile::new(Arc::clone(files), file, vec![paths.folder.clone()]));
-        if rewritten || self.torn.is_some() || self.unterminated {
+        if kept_as.is_some() || self.torn.is_some() || self.unterminated {
             store.syncer().appended(&file);
         }
         Ok(FileLog::open(
@@ -105,6 +86,42 @@ impl Mend {
 
     fn is_older(self) -> bool {
         self.version < SessionHeader::VERSION
+    }
+
+    /// Whether the log is written anew, and kept as it was: for more than a crash explains. What is only cut off was never
+    /// written to its end, so that nobody was told it was.
+    fn rewrites(self) -> bool {
+        self.debris > 0 || self.is_older() || self.torn.is_some_and(|torn| torn.ended)
+    }
+
+    fn mend_end(self, files: &dyn FileLayer, (file, log): (&File, &Path), marks: &mut Marks) -> Result<(), StoreError> {
+        if let Some(torn) = self.torn {
+            files
+                .truncate(file, torn.offset)
+                .map_err(StoreError::io("cut the torn end off", log))?;
+        } else if self.unterminated {
+            files.write(file, b"\n").map_err(StoreError::io("write", log))?;
+            marks.end_line();
+        }
+        Ok(())
+    }
+
+    fn notes(self, kept_as: Option<&Path>) -> impl Iterator<Item = Note> {
+        let kept = || kept_as.unwrap_or(Path::new("")).to_owned();
+        let migrated = self.is_older().then(|| Note::Migrated {
+            from: self.version,
+            kept_as: kept(),
+        });
+        let debris = (self.debris > 0).then(|| Note::Debris {
+            lines: self.debris,
+            kept_as: kept(),
+        });
+        let torn = self.torn.map(|torn| Note::TornTail {
+            offset: torn.offset,
+            bytes: torn.bytes,
+            kept_as: kept_as.map(Path::to_owned),
+        });
+        [migrated, debris, torn].into_iter().flatten()
     }
 
     /// Where the log as it is stays when it is replaced: a name that nothing has yet.

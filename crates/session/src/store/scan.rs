@@ -40,10 +40,21 @@ pub(crate) enum Ending {
     Whole,
     /// A sound line that only lacks its line feed: the header, or this event, which was not given out yet.
     Unterminated(Option<Arc<Event>>),
-    /// Part of a line.
-    Torn { offset: u64, bytes: u64 },
+    /// Part of a line, or a line of which a part is missing.
+    Torn(Torn),
     /// It goes on, but not with what should be there.
     Damaged(Damage),
+}
+
+/// What a log ends in that is no whole line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Torn {
+    /// Where it begins.
+    pub(crate) offset: u64,
+    /// How much of the log it is.
+    pub(crate) bytes: u64,
+    /// Whether it ends in a line feed all the same, as nothing does that was never written to its end.
+    pub(crate) ended: bool,
 }
 
 /// Torn lines in a row.
@@ -216,7 +227,7 @@ impl LogScan {
                     self.lines.go_to(at)?;
                 }
                 Verdict::Torn(_) if self.suspect.is_none() && !whole => {
-                    self.ending = self.torn(at);
+                    self.ending = self.torn(at, false);
                     return Ok(None);
                 }
                 Verdict::Torn(reason) if whole => self.suspect_line(at, reason),
@@ -268,14 +279,14 @@ impl LogScan {
     fn end_of_file(&mut self) -> Ending {
         match self.suspect.take() {
             None => Ending::Whole,
-            Some(Suspect { first, lines: 1, .. }) => self.torn(first),
+            Some(Suspect { first, lines: 1, .. }) => self.torn(first, true),
             Some(Suspect { first, reason, .. }) => self.damaged(first, reason),
         }
     }
 
-    fn torn(&self, Place { offset, .. }: Place) -> Ending {
+    fn torn(&self, Place { offset, .. }: Place, ended: bool) -> Ending {
         let bytes = self.read_to() - offset;
-        Ending::Torn { offset, bytes }
+        Ending::Torn(Torn { offset, bytes, ended })
     }
 
     /// Damage at the line there, or at those before it that turn out not to be torn.

@@ -54,7 +54,7 @@ impl FileStore {
         }
         let bytes = path.metadata().map_err(StoreError::io("look at", &path))?.len();
         let torn_tail = match scan.ending() {
-            Ending::Torn { bytes, .. } => *bytes,
+            Ending::Torn(torn) => torn.bytes,
             Ending::Whole | Ending::Unterminated(_) | Ending::Damaged(_) => 0,
         };
         Ok(Verification {

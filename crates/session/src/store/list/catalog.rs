@@ -9,20 +9,13 @@ use std::time::UNIX_EPOCH;
 use weft_types::{SessionId, UnixMillis};
 
 use super::fold::{Fold, Folded};
-use super::index::{self, Index, Known, Stamp};
+use super::index::{self, Listed, Stamp};
 use crate::store::layout::Layout;
 use crate::store::{FileLayer, StoreError};
 
-/// All sessions, in no order.
+/// All sessions, in no order to rely on.
 pub(crate) struct Catalog {
     pub(super) sessions: Vec<Listed>,
-}
-
-/// One of them.
-#[derive(Debug)]
-pub(super) struct Listed {
-    pub(super) id: SessionId,
-    pub(super) fold: Fold,
 }
 
 /// Once so many bytes had to be read that the index did not spare, or so many sessions differ from it, it is written
@@ -42,18 +35,18 @@ impl Catalog {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self { sessions: Vec::new() }),
             Err(error) => return Err(StoreError::io("list", root)(error)),
         };
-        let mut survey = Survey::begin(layout);
-        let mut abandoned = Vec::new();
+        let (mut names, mut abandoned) = (Vec::new(), Vec::new());
         for item in folder {
             let item = item.map_err(StoreError::io("list", root))?;
-            match item.file_name().to_str() {
-                Some(name) if name.starts_with(index::TEMPORARY) => abandoned.push(item.path()),
-                Some(name) => survey.visit(SessionId::new(name), layout),
-                None => {}
+            match item.file_name().into_string() {
+                Ok(name) if name.starts_with(index::TEMPORARY) => abandoned.push(item.path()),
+                Ok(name) => names.push(name),
+                // No session's.
+                Err(_) => {}
             }
         }
         index::sweep(layout, &abandoned);
-        Ok(survey.finish(layout, files))
+        Ok(Survey::default().over(names, layout, files))
     }
 
     /// A session, which need not exist, and all below it: each before the one that started it.
@@ -83,68 +76,72 @@ impl Catalog {
 }
 
 /// A walk over the logs.
+#[derive(Default)]
 struct Survey {
-    /// What the index tells, of the sessions that were not met yet.
-    known: Index,
-    /// What it should tell.
-    fresh: Index,
-    /// Those that it should not tell of, since nothing of them is sound.
-    unsound: Vec<Listed>,
-    has_index: bool,
-    changed: usize,
+    sessions: Vec<Listed>,
+    /// How many sessions the index tells something else about.
+    differing: usize,
     bytes_read: u64,
 }
 
 impl Survey {
-    fn begin(layout: &Layout) -> Self {
-        let known = index::load(&layout.index());
-        Self {
-            has_index: known.is_some(),
-            fresh: Index::with_capacity(known.as_ref().map_or(0, Index::len)),
-            known: known.unwrap_or_default(),
-            unsound: Vec::new(),
-            changed: 0,
-            bytes_read: 0,
+    fn over(mut self, mut names: Vec<String>, layout: &Layout, files: &dyn FileLayer) -> Catalog {
+        let index = index::load(&layout.index());
+        let has_index = index.is_some();
+        // Both in the order of their names, so that neither has to be searched.
+        names.sort_unstable();
+        let mut known = index.unwrap_or_default().into_iter().peekable();
+        for name in names {
+            while known.next_if(|known| known.id.as_str() < name.as_str()).is_some() {
+                self.differing += 1;
+            }
+            let known = known.next_if(|known| known.id.as_str() == name);
+            self.visit(name, known, layout);
         }
+        self.differing += known.count();
+        let is_stale = self.bytes_read >= STALE_BYTES || self.differing >= STALE_SESSIONS;
+        let is_worth_saving = if has_index { is_stale } else { self.differing > 0 };
+        if is_worth_saving && let Err(error) = index::save(layout, files, &self.sessions) {
+            tracing::debug!(%error, "the index of the session list was not written");
+        }
+        Catalog { sessions: self.sessions }
     }
 
-    fn visit(&mut self, id: SessionId, layout: &Layout) {
+    fn visit(&mut self, name: String, known: Option<Listed>, layout: &Layout) {
+        let id = SessionId::new(name);
         let Ok(paths) = layout.session(&id) else {
             return;
         };
         let log = paths.log();
         match fs::metadata(&log) {
-            Ok(metadata) => self.log(id, &log, &metadata),
-            Err(error) if is_absence(&error) => {}
+            Ok(metadata) => match known {
+                Some(known) if known.stamp == Some(Stamp::of(&metadata)) => self.sessions.push(known),
+                known => self.log(id, &log, &metadata, known),
+            },
+            Err(error) if is_absence(&error) => self.differing += usize::from(known.is_some()),
             Err(error) => self.unreadable(id, None, &error),
         }
     }
 
-    fn log(&mut self, id: SessionId, path: &Path, metadata: &Metadata) {
-        let known = self.known.remove(&id);
-        if let Some(known) = known.as_ref().filter(|known| known.stamp == Stamp::of(metadata)) {
-            self.fresh.insert(id, known.clone());
-            return;
-        }
-        self.changed += 1;
-        match self.fold(path, known) {
-            Ok((stamp, Folded::Sound(fold))) => drop(self.fresh.insert(id, Known { stamp, fold })),
-            Ok((_, Folded::NoHeader)) => self.unsound.push(Listed {
-                id,
-                fold: Fold::unknown(modified(metadata)),
-            }),
-            Ok((_, Folded::Nothing)) => {}
-            Err(error) if is_absence(&error) => {}
-            Err(error) => self.unreadable(id, Some(metadata), &error),
-        }
+    fn log(&mut self, id: SessionId, path: &Path, metadata: &Metadata, known: Option<Listed>) {
+        self.differing += 1;
+        let (stamp, fold) = match self.fold(path, known) {
+            Ok((stamp, Folded::Sound(fold))) => (Some(stamp), fold),
+            Ok((_, Folded::NoHeader)) => (None, Fold::unknown(modified(metadata))),
+            Ok((_, Folded::Nothing)) => return,
+            Err(error) if is_absence(&error) => return,
+            Err(error) => return self.unreadable(id, Some(metadata), &error),
+        };
+        self.sessions.push(Listed { id, stamp, fold });
     }
 
-    fn fold(&mut self, path: &Path, known: Option<Known>) -> io::Result<(Stamp, Folded)> {
+    fn fold(&mut self, path: &Path, known: Option<Listed>) -> io::Result<(Stamp, Folded)> {
         let mut log = File::open(path)?;
         let stamp = Stamp::of(&log.metadata()?);
-        if let Some(known) = known.filter(|known| known.stamp.may_have_grown_to(stamp)) {
-            let already = known.fold.end();
-            if let Some(fold) = known.fold.resume(&mut log)? {
+        let grown = known.filter(|known| known.stamp.is_some_and(|known| known.may_have_grown_to(stamp)));
+        if let Some(Listed { fold, .. }) = grown {
+            let already = fold.end();
+            if let Some(fold) = fold.resume(&mut log)? {
                 self.bytes_read += stamp.size().saturating_sub(already);
                 return Ok((stamp, Folded::Sound(fold)));
             }
@@ -155,36 +152,9 @@ impl Survey {
 
     fn unreadable(&mut self, id: SessionId, metadata: Option<&Metadata>, error: &io::Error) {
         tracing::debug!(session = %id, %error, "a session in the list cannot be read");
-        let time = metadata.map_or(UnixMillis(0), modified);
-        self.unsound.push(Listed {
-            id,
-            fold: Fold::unknown(time),
-        });
-    }
-
-    fn finish(self, layout: &Layout, files: &dyn FileLayer) -> Catalog {
-        if self.is_worth_saving()
-            && let Err(error) = index::save(layout, files, &self.fresh)
-        {
-            tracing::debug!(%error, "the index of the session list was not written");
-        }
-        let mut sessions = self.unsound;
-        sessions.extend(
-            self.fresh
-                .into_iter()
-                .map(|(id, Known { fold, .. })| Listed { id, fold }),
-        );
-        Catalog { sessions }
-    }
-
-    fn is_worth_saving(&self) -> bool {
-        let differing = self.changed + self.known.len();
-        let is_stale = self.bytes_read >= STALE_BYTES || differing >= STALE_SESSIONS;
-        if self.has_index {
-            is_stale
-        } else {
-            !self.fresh.is_empty()
-        }
+        let fold = Fold::unknown(metadata.map_or(UnixMillis(0), modified));
+        let stamp = None;
+        self.sessions.push(Listed { id, stamp, fold });
     }
 }
 

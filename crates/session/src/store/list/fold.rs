@@ -17,8 +17,11 @@ pub(super) struct Fold {
     pub(super) created_at: UnixMillis,
     pub(super) cwd: String,
     pub(super) origin: Origin,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parent: Option<SessionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) label: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) title: Option<String>,
     /// The later of creation and the last prompt of a person.
     pub(super) updated_at: UnixMillis,

@@ -3,7 +3,6 @@
 //! The logs are the truth. An index that is missing, of another format, or damaged in any way is as good as none, and
 //! it is only ever replaced as a whole.
 
-use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,13 +19,12 @@ use crate::store::layout::Layout;
 /// Changed whenever what stands in the file does.
 const FORMAT: u32 = 1;
 
-/// What the index tells, by session.
-pub(super) type Index = HashMap<SessionId, Known>;
-
-/// What it tells of one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) stamp: Stamp,
+/// One session of the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Listed {
+    pub(super) id: SessionId,
+    /// Of the log that was folded. Without, nothing of it is sound, and the index does not tell of it.
+    pub(super) stamp: Option<Stamp>,
     pub(super) fold: Fold,
 }
 
@@ -78,23 +76,8 @@ struct Head {
     crc: u32,
 }
 
-/// Any further line, as it is read and as it is written.
-#[derive(Deserialize)]
-struct Row {
-    id: SessionId,
-    stamp: Stamp,
-    fold: Fold,
-}
-
-#[derive(Serialize)]
-struct RowRef<'a> {
-    id: &'a SessionId,
-    stamp: Stamp,
-    fold: &'a Fold,
-}
-
-/// Reads an index; none if there is no whole one of this format.
-pub(super) fn load(path: &Path) -> Option<Index> {
+/// Reads an index, in the order of the ids; none if there is no whole one of this format.
+pub(super) fn load(path: &Path) -> Option<Vec<Listed>> {
     let bytes = fs::read(path).ok()?;
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (head, rows) = bytes.split_at(end + 1);
@@ -103,31 +86,32 @@ pub(super) fn load(path: &Path) -> Option<Index> {
         return None;
     }
     // Checked once for all, which is faster than text by text.
-    let rows = std::str::from_utf8(rows).ok()?;
-    let mut index = Index::with_capacity(head.sessions.min(rows.len()));
-    for row in serde_json::Deserializer::from_str(rows).into_iter::<Row>() {
-        let Row { id, stamp, fold } = row.ok()?;
-        index.insert(id, Known { stamp, fold });
+    let rows = str::from_utf8(rows).ok()?;
+    let mut sessions = Vec::with_capacity(head.sessions.min(rows.len()));
+    for session in serde_json::Deserializer::from_str(rows).into_iter::<Listed>() {
+        sessions.push(session.ok()?);
     }
-    (index.len() == head.sessions).then_some(index)
+    let is_sorted = sessions.is_sorted_by(|one, next| one.id < next.id);
+    (is_sorted && sessions.len() == head.sessions).then_some(sessions)
 }
 
-/// Replaces the index. Of several who do so at once, one wins.
+/// Replaces the index by one of `sessions`, which are in the order of their ids. Of several who do so at once, one wins.
 ///
 /// It is not synced: one that a crash leaves behind half-written is as good as none.
 ///
 /// # Errors
 /// The index is as it was.
-pub(super) fn save(layout: &Layout, files: &dyn FileLayer, index: &Index) -> io::Result<()> {
+pub(super) fn save(layout: &Layout, files: &dyn FileLayer, sessions: &[Listed]) -> io::Result<()> {
     let mut rows = Vec::new();
-    for (id, Known { stamp, fold }) in index {
-        let stamp = *stamp;
-        serde_json::to_writer(&mut rows, &RowRef { id, stamp, fold })?;
+    let mut count = 0;
+    for session in sessions.iter().filter(|session| session.stamp.is_some()) {
+        serde_json::to_writer(&mut rows, session)?;
         rows.push(b'\n');
+        count += 1;
     }
     let mut bytes = serde_json::to_vec(&Head {
         format: FORMAT,
-        sessions: index.len(),
+        sessions: count,
         crc: crc32fast::hash(&rows),
     })?;
     bytes.push(b'\n');

@@ -145,7 +145,7 @@ impl<'a> Import<'a> {
         }
         match scan.ending() {
             Ending::Whole | Ending::Unterminated(_) => out.sync(),
-            Ending::Torn { .. } => refuse(scan.marks().end().line, TORN),
+            Ending::Torn(_) => refuse(scan.marks().end().line, TORN),
             Ending::Damaged(damage) => refuse(damage.line, damage.reason.clone()),
         }
     }
