@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use weft_session::MemoryLog;
 use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{CallView, ErrorCode, ToolCallRequest, ToolKind};
 use weft_workflow::{StartRequest, TestRun};
@@ -124,7 +123,7 @@ async fn args_of_any_kind_arrive_as_they_are() {
 async fn g86_an_agent_on_the_deepest_level_is_refused_a_workflow() {
     let bench = finishing();
     for (depth, refused) in [(0, false), (1, false), (2, true), (3, true)] {
-        let caller = Caller::new(&bench.registry, session("deep", depth, MemoryLog::default()));
+        let caller = Caller::new(&bench.registry, session("deep", depth));
         let result = bench.registry.execute(caller.call()).await;
         assert_eq!(result.is_error(), refused, "level {depth}");
         if refused {
@@ -203,6 +202,6 @@ fn settings_out_of_range_are_refused_by_name() {
 #[tokio::test]
 async fn the_tool_can_have_another_name() {
     let config = WorkflowToolConfig::default().name("orchestrate");
-    let bench = Bench::with(started, config, weft_tools::ToolLimits::default(), MemoryLog::default());
+    let bench = Bench::with(started, config, weft_tools::ToolLimits::default());
     assert_eq!(bench.registry.specs()[0].name, "orchestrate");
 }

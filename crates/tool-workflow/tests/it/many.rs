@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use weft_session::MemoryLog;
 use weft_types::MemberOutcome;
 use weft_workflow::TestRun;
 
@@ -77,7 +76,7 @@ async fn play(runs: &[Vec<Deed>], order: &[prop::sample::Index]) -> Vec<(Vec<Str
     let mut players = Vec::new();
     let mut results = Vec::new();
     for (index, deeds) in runs.iter().enumerate() {
-        let caller = Caller::new(&bench.registry, session(&format!("s{index}"), 0, MemoryLog::default()));
+        let caller = Caller::new(&bench.registry, session(&format!("s{index}"), 0));
         let meta = serde_json::json!({ "name": format!("w{index}"), "description": "d" });
         results.push(bench.spawn(caller.call_with(&serde_json::json!({ "script": "x", "meta": meta }))));
         players.push(Player {
@@ -139,7 +138,7 @@ proptest! {
 #[tokio::test]
 async fn d14_reports_carry_their_own_agent_and_call() {
     let bench = Bench::new(started);
-    let other = Caller::new(&bench.registry, session("other", 0, MemoryLog::default()));
+    let other = Caller::new(&bench.registry, session("other", 0));
     let first = bench.spawn(bench.call());
     let first_run = bench.engine.run(0).await;
     let second = bench.spawn(other.call());

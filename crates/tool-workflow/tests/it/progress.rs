@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex};
 
-use weft_session::MemoryLog;
 use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{ProgressLimits, ResultForView, ResultView, ToolLimits};
 use weft_types::MemberOutcome;
@@ -316,7 +315,7 @@ async fn a_registry_with_small_limits_still_gets_counts() {
     let progress = ProgressLimits::default().content_bytes(80).expect("in range");
     let progress = progress.title_bytes(10).expect("in range");
     let limits = ToolLimits::default().progress(progress);
-    let bench = Bench::with(busy_plan, WorkflowToolConfig::default(), limits, MemoryLog::default());
+    let bench = Bench::with(busy_plan, WorkflowToolConfig::default(), limits);
     let result = bench.registry.execute(bench.call()).await;
     assert!(!result.is_error());
     assert_eq!((bench.texts(), &bench.views()[0].title), (vec![done(1, 0, 0)], &None));
@@ -327,7 +326,7 @@ async fn a_registry_with_tiny_limits_shows_nothing_and_the_run_goes_on() {
     let progress = ProgressLimits::default().content_bytes(1).expect("in range");
     let warnings = crate::support::Warnings::catch();
     let limits = ToolLimits::default().progress(progress);
-    let bench = Bench::with(started, WorkflowToolConfig::default(), limits, MemoryLog::default());
+    let bench = Bench::with(started, WorkflowToolConfig::default(), limits);
     let (run, result) = bench.begin().await;
     run.log("one");
     run.log("two");

@@ -3,13 +3,12 @@
 use std::sync::{Arc, Mutex, mpsc};
 
 use serde_json::{Value, json};
-use weft_session::{MemoryLog, SessionUpdate};
-use weft_tool_workflow::WorkflowToolConfig;
-use weft_tools::{Extensions, Tool, ToolCallRequest, ToolError, ToolExecution, ToolLimits, ToolRegistry};
+use weft_session::SessionUpdate;
+use weft_tools::{Extensions, Tool, ToolCallRequest, ToolError, ToolExecution, ToolRegistry};
 use weft_types::{ContentBlock, Event, EventBody, MemberOutcome, ToolSpec, text_of};
 use weft_workflow::{ObservationKind, RunResult, StartRequest, TestDisposal, TestRun};
 
-use crate::support::{Bench, Caller, Faults, FaultyLog, Warnings, done, said, session, started};
+use crate::support::{Bench, Caller, Warnings, said, session, started};
 
 const WHOLE: [&str; 4] = [
     "run-1 start demo",
@@ -27,15 +26,6 @@ async fn one_member(bench: &Bench) -> String {
     let result = result.await.expect("no panic");
     assert_eq!(run.disposals(), 1);
     said(&result)
-}
-
-fn faulty(faults: Faults) -> Bench {
-    Bench::with(
-        started,
-        WorkflowToolConfig::default(),
-        ToolLimits::default(),
-        FaultyLog::new(faults),
-    )
 }
 
 #[tokio::test]
@@ -230,71 +220,6 @@ async fn g42_v04_a_run_without_members_has_a_start_and_an_end() {
 }
 
 #[tokio::test]
-async fn g44_wherever_the_log_fails_its_beginning_stays_and_the_call_is_the_same() {
-    let expected = one_member(&Bench::new(started)).await;
-    for length in 0..WHOLE.len() {
-        let warnings = Warnings::catch();
-        let bench = faulty(Faults::after(length));
-        assert_eq!(one_member(&bench).await, expected);
-        assert_eq!(bench.records(), WHOLE[..length]);
-        let seen = warnings.seen();
-        assert!(
-            seen.len() == 1 && seen[0].contains("no space left") && seen[0].contains("run-1"),
-            "{seen:?}"
-        );
-        assert_eq!(bench.texts().last(), Some(&done(1, 0, 0)), "G-61: the card counts on");
-    }
-}
-
-#[tokio::test]
-async fn g45_a_failure_that_cannot_be_printed_or_panics_costs_one_warning_too() {
-    for faults in [Faults::after(1).unprintable(), Faults::after(1).panicking()] {
-        let warnings = Warnings::catch();
-        let bench = faulty(faults);
-        one_member(&bench).await;
-        assert_eq!(
-            (bench.records().len(), warnings.seen().len()),
-            (1, 1),
-            "{:?}",
-            warnings.seen()
-        );
-    }
-}
-
-#[tokio::test]
-async fn g46_g61_once_a_record_failed_nothing_of_that_run_is_written_any_more() {
-    let faults = Faults::after(1);
-    let bench = faulty(faults.clone());
-    let (run, result) = bench.begin().await;
-    run.member_start(1, "a");
-    faults.mend();
-    run.member_end(1, "a", MemberOutcome::Completed);
-    run.member_start(2, "b");
-    run.complete("null", 2);
-    result.await.expect("no panic");
-    assert_eq!(bench.records(), WHOLE[..1]);
-    let result = bench.spawn(bench.call());
-    bench.engine.run(1).await.complete("null", 0);
-    result.await.expect("no panic");
-    assert_eq!(bench.records()[1..], ["run-2 start demo", "run-2 end Completed"]);
-}
-
-#[tokio::test]
-async fn g47_a_failing_log_does_not_change_a_cancel() {
-    let bench = faulty(Faults::after(0));
-    let call = bench.call();
-    let signal = call.signal.clone();
-    let result = bench.spawn(call);
-    let run = bench.engine.run(0).await;
-    signal.cancel();
-    run.cancelled().await;
-    run.finish(RunResult::cancelled("r", 0));
-    let text = "Error: workflow run was cancelled (the call was cancelled)\nrun id: run-1";
-    assert_eq!(said(&result.await.expect("no panic")), text);
-    assert!(bench.records().is_empty());
-}
-
-#[tokio::test]
 async fn g43_v05_two_runs_of_one_agent_interleave_and_each_has_its_own_members_and_end() {
     let bench = Bench::new(started);
     let (first, first_result) = bench.begin().await;
@@ -393,7 +318,7 @@ async fn g86_each_run_is_recorded_in_the_session_of_its_own_caller() {
         run.complete("null", 0);
         Ok(())
     });
-    let child = Caller::new(&bench.registry, session("child", 1, MemoryLog::default()));
+    let child = Caller::new(&bench.registry, session("child", 1));
     bench.registry.execute(bench.call()).await;
     bench.registry.execute(child.call()).await;
     assert_eq!(bench.records(), ["run-1 start demo", "run-1 end Completed"]);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_session::MemoryLog;
 use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{ErrorCode, ToolLimits};
 use weft_types::MemberOutcome;
@@ -157,7 +156,7 @@ const TEARDOWN: Duration = Duration::from_secs(3);
 
 fn impatient() -> Bench {
     let config = WorkflowToolConfig::default().teardown(TEARDOWN).expect("in range");
-    Bench::with(started, config, ToolLimits::default(), MemoryLog::default())
+    Bench::with(started, config, ToolLimits::default())
 }
 
 #[tokio::test(start_paused = true)]

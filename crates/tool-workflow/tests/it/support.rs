@@ -1,6 +1,7 @@
 //! An agent's surroundings without the agent: a registry, a session, an engine to be driven.
 
-mod faults;
+mod files;
+mod rig;
 mod warnings;
 
 use std::ops::Deref;
@@ -10,15 +11,16 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use weft_agent::{AgentContext, PermissionMode, Subagents};
 use weft_observe::Subscription;
-use weft_session::{EventLog, MemoryLog, Session};
+use weft_session::{Invariant, MemoryLog, Session};
 use weft_tool_workflow::{RecordInvariant, WorkflowTool, WorkflowToolConfig};
 use weft_tools::{
     Extensions, ProgressObservation, ProgressView, Registration, ToolCallRequest, ToolLimits, ToolRegistry, ToolResult,
 };
-use weft_types::{AgentId, EventBody, Origin, SessionHeader, UnixMillis, text_of};
+use weft_types::{AgentId, Event, EventBody, Origin, SessionHeader, UnixMillis, text_of};
 use weft_workflow::{StartError, StartRequest, TestEngine, TestRun, WorkflowEngine};
 
-pub(crate) use faults::{Faults, FaultyLog};
+pub(crate) use files::{FailingFiles, Fault};
+pub(crate) use rig::{Rig, Stored};
 pub(crate) use warnings::Warnings;
 
 /// One calling agent, its session and what its calls report.
@@ -54,25 +56,33 @@ impl Bench {
     pub(crate) fn new(
         plan: impl Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync + 'static,
     ) -> Self {
-        Self::with(
-            plan,
-            WorkflowToolConfig::default(),
-            ToolLimits::default(),
-            MemoryLog::default(),
-        )
+        Self::with(plan, WorkflowToolConfig::default(), ToolLimits::default())
     }
 
     pub(crate) fn with(
         plan: impl Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync + 'static,
         config: WorkflowToolConfig,
         limits: ToolLimits,
-        log: impl EventLog + 'static,
     ) -> Self {
-        let engine = TestEngine::new(plan);
+        Self::assemble(TestEngine::new(plan), config, limits, session("main", 0))
+    }
+
+    /// A caller in this session.
+    pub(crate) fn on(session: Arc<Session>) -> Self {
+        let config = WorkflowToolConfig::default();
+        Self::assemble(TestEngine::new(started), config, ToolLimits::default(), session)
+    }
+
+    fn assemble(
+        engine: Arc<TestEngine>,
+        config: WorkflowToolConfig,
+        limits: ToolLimits,
+        session: Arc<Session>,
+    ) -> Self {
         let registry = ToolRegistry::new(limits);
         let tool = WorkflowTool::new(Arc::clone(&engine) as Arc<dyn WorkflowEngine>, config);
         let registration = registry.register(Arc::new(tool)).expect("a good tool");
-        let caller = Caller::new(&registry, session("main", 0, log));
+        let caller = Caller::new(&registry, session);
         Self {
             engine,
             registry,
@@ -151,9 +161,13 @@ impl Caller {
 
     /// The records in the session, one short line each.
     pub(crate) fn records(&self) -> Vec<String> {
-        let events = self.context.session.events().expect("readable");
-        events.iter().filter_map(|event| record(&event.body)).collect()
+        records(&self.context.session.events().expect("readable"))
     }
+}
+
+/// The records among some events, one short line each.
+pub(crate) fn records(events: &[Arc<Event>]) -> Vec<String> {
+    events.iter().filter_map(|event| record(&event.body)).collect()
 }
 
 fn record(body: &EventBody) -> Option<String> {
@@ -172,8 +186,8 @@ fn record(body: &EventBody) -> Option<String> {
     })
 }
 
-pub(crate) fn session(id: &str, depth: u32, log: impl EventLog + 'static) -> Arc<Session> {
-    let header = SessionHeader {
+pub(crate) fn header(id: &str, depth: u32) -> SessionHeader {
+    SessionHeader {
         version: SessionHeader::VERSION,
         id: id.into(),
         created_at: UnixMillis(0),
@@ -184,13 +198,16 @@ pub(crate) fn session(id: &str, depth: u32, log: impl EventLog + 'static) -> Arc
         label: None,
         run_id: None,
         run_seq: None,
-    };
-    Session::create(
-        header,
-        Box::new(log),
-        Arc::new(|| UnixMillis(0)),
-        vec![Box::new(RecordInvariant::new())],
-    )
+    }
+}
+
+pub(crate) fn invariants() -> Vec<Box<dyn Invariant>> {
+    vec![Box::new(RecordInvariant::new())]
+}
+
+pub(crate) fn session(id: &str, depth: u32) -> Arc<Session> {
+    let log = Box::new(MemoryLog::default());
+    Session::create(header(id, depth), log, Arc::new(|| UnixMillis(0)), invariants())
 }
 
 /// The text of a result.
