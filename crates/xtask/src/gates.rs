@@ -49,7 +49,7 @@ pub(crate) enum Gate {
     Deps,
     /// Build every program and library of the workspace.
     Build,
-    /// Check that the generated documents are fresh.
+    /// Check that the generated documents and bindings are fresh.
     Catalogues,
     /// Run every unit and integration test.
     UnitTests,

@@ -32,7 +32,7 @@ enum Task {
     Test,
     /// Run the gates alone: all but what runs the project itself.
     Gates,
-    /// Write the generated documents anew.
+    /// Write the generated documents and bindings anew.
     CataloguesWrite,
     /// Measure a release build against its budgets.
     Bench(bench::BenchArguments),
