@@ -12,7 +12,6 @@ use weft_types::{Origin, SessionId, UnixMillis};
 use super::{FileStore, StoreError, lock};
 
 pub(crate) use catalog::Catalog;
-
 use cursor::Position;
 use index::Listed;
 
@@ -106,7 +105,7 @@ impl FileStore {
         Catalog::read(self.layout(), &*self.options().files)
     }
 
-    fn row(&self, Listed { id, fold }: Listed) -> SessionRow {
+    fn row(&self, Listed { id, fold, .. }: Listed) -> SessionRow {
         SessionRow {
             running: self.is_running(&id),
             id,

@@ -104,7 +104,9 @@ impl Survey {
         if is_worth_saving && let Err(error) = index::save(layout, files, &self.sessions) {
             tracing::debug!(%error, "the index of the session list was not written");
         }
-        Catalog { sessions: self.sessions }
+        Catalog {
+            sessions: self.sessions,
+        }
     }
 
     fn visit(&mut self, name: String, known: Option<Listed>, layout: &Layout) {
@@ -113,26 +115,40 @@ impl Survey {
             return;
         };
         let log = paths.log();
-        match fs::metadata(&log) {
-            Ok(metadata) => match known {
-                Some(known) if known.stamp == Some(Stamp::of(&metadata)) => self.sessions.push(known),
-                known => self.log(id, &log, &metadata, known),
-            },
-            Err(error) if is_absence(&error) => self.differing += usize::from(known.is_some()),
-            Err(error) => self.unreadable(id, None, &error),
-        }
+        let metadata = fs::metadata(&log);
+        let stamp = metadata.as_ref().ok().map(Stamp::of);
+        let was_known = known.is_some();
+        let known = match known {
+            Some(known) if known.stamp == stamp => return self.sessions.push(known),
+            known => known,
+        };
+        let found = metadata.and_then(|metadata| self.log(&log, &metadata, known));
+        let told = match found {
+            Ok(told) => told,
+            Err(error) if is_absence(&error) => None,
+            Err(error) => {
+                tracing::debug!(session = %id, %error, "a session in the list cannot be read");
+                Some((None, Fold::unknown(UnixMillis(0))))
+            }
+        };
+        let is_known = matches!(told, Some((Some(_), _)));
+        self.differing += usize::from(was_known || is_known);
+        self.sessions
+            .extend(told.map(|(stamp, fold)| Listed { id, stamp, fold }));
     }
 
-    fn log(&mut self, id: SessionId, path: &Path, metadata: &Metadata, known: Option<Listed>) {
-        self.differing += 1;
-        let (stamp, fold) = match self.fold(path, known) {
-            Ok((stamp, Folded::Sound(fold))) => (Some(stamp), fold),
-            Ok((_, Folded::NoHeader)) => (None, Fold::unknown(modified(metadata))),
-            Ok((_, Folded::Nothing)) => return,
-            Err(error) if is_absence(&error) => return,
-            Err(error) => return self.unreadable(id, Some(metadata), &error),
-        };
-        self.sessions.push(Listed { id, stamp, fold });
+    /// Reads what is new of a log. Gives nothing if there is no session.
+    fn log(
+        &mut self,
+        path: &Path,
+        metadata: &Metadata,
+        known: Option<Listed>,
+    ) -> io::Result<Option<(Option<Stamp>, Fold)>> {
+        Ok(match self.fold(path, known)? {
+            (stamp, Folded::Sound(fold)) => Some((Some(stamp), fold)),
+            (_, Folded::NoHeader) => Some((None, Fold::unknown(modified(metadata)))),
+            (_, Folded::Nothing) => None,
+        })
     }
 
     fn fold(&mut self, path: &Path, known: Option<Listed>) -> io::Result<(Stamp, Folded)> {
@@ -148,13 +164,6 @@ impl Survey {
         }
         self.bytes_read += stamp.size();
         Ok((stamp, Fold::of(&mut log)?))
-    }
-
-    fn unreadable(&mut self, id: SessionId, metadata: Option<&Metadata>, error: &io::Error) {
-        tracing::debug!(session = %id, %error, "a session in the list cannot be read");
-        let fold = Fold::unknown(metadata.map_or(UnixMillis(0), modified));
-        let stamp = None;
-        self.sessions.push(Listed { id, stamp, fold });
     }
 }
 

@@ -91,7 +91,8 @@ pub(super) fn load(path: &Path) -> Option<Vec<Listed>> {
     for session in serde_json::Deserializer::from_str(rows).into_iter::<Listed>() {
         sessions.push(session.ok()?);
     }
-    let is_sorted = sessions.is_sorted_by(|one, next| one.id < next.id);
+    let is_sorted =
+        sessions.is_sorted_by(|one, next| one.id < next.id) && sessions.iter().all(|one| one.stamp.is_some());
     (is_sorted && sessions.len() == head.sessions).then_some(sessions)
 }
 
