@@ -1,8 +1,9 @@
 //! Ids, session events and message vocabulary that every part of weft shares.
 //!
 //! Open [`EventBody`] first: it is the durable truth of a session. [`SessionHeader`] stands before
-//! the events; [`Message`] is what a model is given, derived from them. This crate is plain data:
-//! no I/O, no clocks, no other crate of the workspace.
+//! the events; [`Message`] is what a model is given, derived from them. [`WorkflowRuns`] folds the records
+//! among the events into the runs that a reader is shown; [`WorkflowObservation`] is what the same runs tell
+//! while they run. This crate is plain data: no I/O, no clocks, no other crate of the workspace.
 
 #[cfg(all(test, feature = "bindings"))]
 mod bindings;
