@@ -76,9 +76,14 @@ impl Restore {
             seq: event.seq,
             violation,
         })?;
+        self.commit(event);
+        Ok(())
+    }
+
+    /// Takes the next event, which was [`check`](Self::check)ed.
+    pub(crate) fn commit(&mut self, event: &Arc<Event>) {
         self.rules.commit(event);
         self.tail.push(event);
-        Ok(())
     }
 
     /// What is wrong with the JSON of an event that cannot be read as one, if an invariant can tell.

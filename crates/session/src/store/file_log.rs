@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::BoxFuture;
 use weft_types::{Event, SessionHeader};
 
-use super::birth::{Birth, birth};
+use super::birth::birth;
 use super::layout::SessionPaths;
 use super::lines::Place;
 use super::lock::SessionLock;
@@ -122,61 +122,71 @@ impl FileLog {
     }
 
     fn write(&mut self, event: &Event) -> Result<(), WriteError> {
+        let event_at = self.encode(event)?;
+        if let Some(open) = &self.open {
+            self.stuck
+                .clone()
+                .map_or(Ok(()), |reason| Err(WriteError::Stuck(reason)))?;
+            open.file
+                .failure()
+                .map_or(Ok(()), |failure| Err(WriteError::Sync(failure)))?;
+            if let Err(error) = self.store.options().files.write(open.file.file(), &self.line) {
+                self.cut_off(&error);
+                return Err(error.into());
+            }
+            lock(&self.marks).push_bytes(self.line.len());
+        } else {
+            let open = self.be_born()?;
+            let mut marks = Marks::new(Place {
+                offset: event_at as u64,
+                line: 2,
+            });
+            marks.push_bytes(self.line.len() - event_at);
+            *lock(&self.marks) = marks;
+            self.open = Some(open);
+        }
+        if let Some(open) = &self.open {
+            self.store.syncer().appended(&open.file);
+        }
+        Ok(())
+    }
+
+    /// Puts into `line` what is to be written: the event, after the header if it is the first. Gives where the event is.
+    fn encode(&mut self, event: &Event) -> Result<usize, WriteError> {
         self.line.clear();
         self.line.shrink_to(KEPT_BYTES);
         if self.open.is_none() {
             line::write(&mut self.line, &self.header)?;
         }
-        let header_bytes = self.line.len();
+        let event_at = self.line.len();
         line::write(&mut self.line, event)?;
-        let line_bytes = self.line.len() - header_bytes;
-        let (bytes, limit) = (line_bytes - 1, self.store.options().max_line_bytes);
+        // The line feed does not count.
+        let (bytes, limit) = (self.line.len() - event_at - 1, self.store.options().max_line_bytes);
         if bytes > limit {
             return Err(WriteError::TooLong { bytes, limit });
         }
-        let Some(open) = &self.open else {
-            let open = self.be_born(header_bytes, line_bytes)?;
-            self.store.syncer().appended(&open.file);
-            self.open = Some(open);
-            return Ok(());
-        };
-        if let Some(reason) = &self.stuck {
-            return Err(WriteError::Stuck(reason.clone()));
-        }
-        if let Some(failure) = open.file.failure() {
-            return Err(failure.into());
-        }
-        let files = &*self.store.options().files;
-        if let Err(error) = files.write(open.file.file(), &self.line) {
-            let len = lock(&self.marks).end().offset;
-            self.stuck = files
-                .truncate(open.file.file(), len)
-                .err()
-                .map(|cause| format!("{error}, then {cause}"));
-            return Err(error.into());
-        }
-        lock(&self.marks).push_bytes(line_bytes);
-        self.store.syncer().appended(&open.file);
-        Ok(())
+        Ok(event_at)
     }
 
-    fn be_born(&self, header_bytes: usize, line_bytes: usize) -> Result<OpenLog, WriteError> {
+    /// Cuts off what a write that failed may have written.
+    fn cut_off(&mut self, error: &io::Error) {
+        let (Some(open), files) = (&self.open, &self.store.options().files) else {
+            return;
+        };
+        let len = lock(&self.marks).end().offset;
+        if let Err(cause) = files.truncate(open.file.file(), len) {
+            self.stuck = Some(format!("{error}, then {cause}"));
+        }
+    }
+
+    /// Makes the log with the header and the first event.
+    fn be_born(&self) -> Result<OpenLog, WriteError> {
         let store = &self.store;
         store.syncer().start()?;
-        let Birth {
-            file,
-            lock: held,
-            folders,
-        } = birth(store, &self.header.id, &self.paths, &self.line)?;
-        let mut marks = Marks::new(Place {
-            offset: header_bytes as u64,
-            line: 2,
-        });
-        marks.push_bytes(line_bytes);
-        *lock(&self.marks) = marks;
+        let born = birth(store, &self.header.id, &self.paths, &self.line)?;
         let files = Arc::clone(&store.options().files);
-        let file = Arc::new(SyncedFile::new(files, file, folders));
-        Ok(OpenLog { file, _lock: held })
+        let file = Arc::new(SyncedFile::new(files, born.file, born.folders));
+        Ok(OpenLog { file, _lock: born.lock })
     }
 }
 

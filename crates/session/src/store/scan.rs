@@ -256,8 +256,9 @@ impl LogScan {
         Some(event)
     }
 
+    /// Takes an event that was checked.
     fn take(&mut self, event: &Arc<Event>, at: Place) {
-        self.restore.push(event).expect("it was checked");
+        self.restore.commit(event);
         let migration = self.migration;
         self.marks.push(Mark { at, migration }, self.lines.place());
         self.debris += self.suspect.take().map_or(0, |suspect| suspect.lines);
@@ -271,7 +272,7 @@ impl LogScan {
                     first,
                     reason,
                     lines: 1,
-                })
+                });
             }
         }
     }

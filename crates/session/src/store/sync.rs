@@ -226,7 +226,7 @@ impl SyncedFile {
             Err(error) => {
                 state.failure = Some(SyncFailure {
                     reason: error.to_string().into(),
-                })
+                });
             }
         }
         let wakers = std::mem::take(&mut state.wakers);

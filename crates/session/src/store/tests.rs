@@ -240,7 +240,11 @@ fn short_turns(count: u32) -> impl Iterator<Item = EventBody> {
 
 /// The log of two turns, and its events.
 fn sample() -> (Vec<u8>, Vec<Arc<Event>>) {
+    log_of(turn(1).into_iter().chain(turn(2)))
+}
+
+fn log_of(bodies: impl IntoIterator<Item = EventBody>) -> (Vec<u8>, Vec<Arc<Event>>) {
     let fixture = Fixture::new();
-    let session = fixture.create(turn(1).into_iter().chain(turn(2)));
+    let session = fixture.create(bodies);
     (fixture.bytes(), session.events().expect("readable"))
 }

@@ -31,7 +31,7 @@ fn go_on(session: &Session) {
 
 #[test]
 fn g54_a_log_that_is_cut_at_any_byte_opens_with_what_is_whole_is_repaired_and_goes_on() {
-    let (log, events) = sample();
+    let (log, events) = log_of(turn(1).into_iter().chain([start(2)]));
     let ends = ends(&log);
     for cut in ends[0]..=log.len() {
         let fixture = Fixture::new();
@@ -93,10 +93,8 @@ fn a_log_that_is_cut_within_its_header_is_a_session_that_never_came_to_be() {
 #[test]
 fn every_changed_byte_is_noticed_and_nothing_is_lost_in_silence() {
     // One turn is enough for every kind of line.
-    let fixture = Fixture::new();
-    let events = fixture.create(turn(1)).events().expect("readable");
-    let log = fixture.bytes();
-    let ends = ends(&log);
+    let (log, events) = log_of(turn(1));
+    let (ends, fixture) = (ends(&log), Fixture::new());
     for at in 0..log.len() {
         for change in [1, b'\n' ^ log[at]] {
             let mut changed = log.clone();

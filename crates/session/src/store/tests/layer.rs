@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::{FileLayer, RealFiles};
@@ -27,8 +28,12 @@ pub(super) enum Act {
 #[derive(Default)]
 pub(super) struct Layer {
     plans: Mutex<Vec<Plan>>,
-    on_sync: Mutex<Option<Box<dyn Fn(&str) + Send>>>,
+    on_sync: Mutex<Option<OnSync>>,
+    /// Whether the next lock is deleted as soon as it was opened.
+    loses_lock: AtomicBool,
 }
+
+type OnSync = Box<dyn Fn(&str) + Send>;
 
 struct Plan {
     act: Act,
@@ -67,6 +72,11 @@ impl Layer {
     /// Calls `on_sync` in every sync, with the name of the thread and of what is synced.
     pub(super) fn on_sync(&self, on_sync: impl Fn(&str) + Send + 'static) {
         *self.on_sync.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(on_sync));
+    }
+
+    /// Has the next lock deleted between its opening and its locking, as by whoever deletes the session.
+    pub(super) fn lose_lock(&self) {
+        self.loses_lock.store(true, Ordering::SeqCst);
     }
 
     /// Forgets what was planned.
@@ -122,7 +132,11 @@ impl FileLayer for Layer {
 
     fn open_to_lock(&self, path: &Path) -> io::Result<File> {
         self.check(Act::OpenToLock)?;
-        RealFiles.open_to_lock(path)
+        let file = RealFiles.open_to_lock(path)?;
+        if self.loses_lock.swap(false, Ordering::SeqCst) {
+            std::fs::remove_file(path)?;
+        }
+        Ok(file)
     }
 
     fn read(&self, file: &File, into: &mut [u8]) -> io::Result<usize> {

@@ -75,18 +75,15 @@ fn whoever_asks_whether_a_session_runs_keeps_no_writer_out() {
 }
 
 #[test]
-fn a_lock_that_was_deleted_with_its_session_is_no_lock() {
+fn a_lock_that_is_deleted_before_it_is_locked_is_no_lock() {
     let fixture = Fixture::new();
     drop(fixture.create(short_turns(1)));
-    let opening = fixture.store.open(&id()).expect("nobody has it");
-    fs::remove_file(fixture.folder().join("lock")).expect("removed");
-    let second = fixture
-        .other()
-        .open(&id())
-        .expect("the file of that name is not locked");
+    fixture.layer.lose_lock();
+    let opening = fixture.store.open(&id()).expect("it locks the file that has the name");
+    assert!(fixture.folder().join("lock").exists());
+    fixture.other().open(&id()).expect_err("the first has it");
     drop(opening);
-    fixture.other().open(&id()).expect_err("that of the second is");
-    drop(second);
+    fixture.other().open(&id()).expect("nobody has it");
 }
 
 #[test]

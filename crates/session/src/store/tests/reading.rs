@@ -57,7 +57,7 @@ fn g54_an_open_turn_of_a_session_that_nobody_runs_is_closed_in_memory_only() {
 #[test]
 fn a_reader_never_takes_half_a_line_for_an_event_or_for_damage() {
     let fixture = Fixture::new();
-    let (log, events) = sample();
+    let (log, events) = log_of(turn(1));
     let ends: Vec<usize> = (1..=log.len()).filter(|end| log[end - 1] == b'\n').collect();
     fixture.write(&log[..ends[0]]);
     let paths = fixture.store.layout().session(&id()).expect("a name");
@@ -69,12 +69,27 @@ fn a_reader_never_takes_half_a_line_for_an_event_or_for_damage() {
         assert_eq!(reader.page(0, 100).expect("readable"), events[..whole], "cut at {cut}");
         assert_eq!(reader.damage(), None, "cut at {cut}");
     }
-    // A part that its writer cut off again, and what came in its place.
-    fixture.write(&log[..ends[3] + 20]);
-    let reader = fixture.store.read(&id()).expect("readable");
-    fixture.write(&log);
-    assert_eq!(reader.page(0, 100).expect("readable"), events);
     drop(lock);
+}
+
+#[test]
+fn a_line_that_was_caught_half_way_is_read_again_before_it_is_judged() {
+    let fixture = Fixture::new();
+    let (log, events) = sample();
+    let ends: Vec<usize> = (1..=log.len()).filter(|end| log[end - 1] == b'\n').collect();
+    // What is read ahead is the start of a line that its writer cuts off again, and another takes its place.
+    let half = b"{\"seq\":3,\"time\":4,\"type\":\"turn/";
+    fixture.write(&[&log[..ends[3]], half].concat());
+    let mut scan = super::scan::LogScan::open(&fixture.store, &id()).expect("readable");
+    for event in &events[..3] {
+        assert_eq!(scan.next().expect("readable").as_ref(), Some(event));
+    }
+    fixture.write(&log);
+    for event in &events[3..] {
+        assert_eq!(scan.next().expect("readable").as_ref(), Some(event));
+    }
+    assert_eq!(scan.next().expect("readable"), None);
+    assert_eq!(scan.damage(), None);
 }
 
 #[test]
