@@ -27,7 +27,7 @@ impl Conversation {
     /// What a load of the session shows otherwise than this, which was put together live.
     ///
     /// Where an agent was killed, the load may show more than the client has seen, and less of a message that was under
-    /// way; a call that was under way must be failed.
+    /// way; a call that was under way must have ended.
     pub fn differences(&self, loaded: &Self) -> Vec<Difference> {
         let mut found = Vec::new();
         let was_cut = self.items.contains(&Item::Cut);
@@ -46,10 +46,15 @@ impl Conversation {
 fn of_call(live: &Call, loaded: &Call) -> Vec<Difference> {
     let mut expected = live.card.clone();
     if !expected.is_final() {
-        // Its agent died. How the card ended it never told; that it was its end is what must show.
+        // Its agent died: with its end untold if there was one, and else it has failed.
         expected.title.clone_from(&loaded.card.title);
         expected.content.clone_from(&loaded.card.content);
-        "failed".clone_into(&mut expected.status);
+        let end = if loaded.card.is_final() {
+            &loaded.card.status
+        } else {
+            "failed"
+        };
+        end.clone_into(&mut expected.status);
     }
     let name = |field: &str| format!("call {}, {field}", live.id);
     let fields = expected.differences(&loaded.card).into_iter();
