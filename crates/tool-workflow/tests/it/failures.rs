@@ -93,6 +93,10 @@ async fn g45_v13_a_failure_that_cannot_be_printed_or_panics_costs_one_warning_to
     assert!(!result.is_error() && said(&result).contains("completed (1 agent)"));
     assert_eq!((bench.records(), warnings.seen().len()), (whole(1)[..1].to_vec(), 2));
     assert_eq!(bench.texts().last(), Some(&done(1, 0, 0)));
+    drop(bench);
+    let found = stored.verify();
+    assert_eq!((&found.damage, found.events), (&None, 1), "half a line is no damage");
+    assert!(found.torn_tail > 0);
 }
 
 async fn played(bench: &Bench, play: impl FnOnce(&TestRun)) -> ToolResult {

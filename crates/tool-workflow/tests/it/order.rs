@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use weft_agent::PermissionMode;
 use weft_tools::{Approval, ApprovalRequest, Approver, Decision};
 use weft_types::{AbortCause, MemberOutcome, TurnEnd};
-use weft_workflow::TestDisposal;
+use weft_workflow::{StartError, StartErrorCode, StartRequest, TestDisposal, TestRun};
 
-use crate::support::Rig;
+use crate::support::{Rig, started};
 
 const BEFORE: [&str; 7] = [
     "turn/start",
@@ -70,6 +70,26 @@ async fn g40_v06_v07_the_run_ends_in_the_log_after_its_disposal_and_before_its_r
     assert_eq!(rig.types(), [&begun[..], &["agent-end", "run-end"], &AFTER].concat());
 }
 
+#[tokio::test]
+async fn g36_v03_a_refused_start_leaves_nothing_but_the_call_and_its_failed_result() {
+    use StartErrorCode::{InvalidArgument, MetaInvalid, ScriptParse, Worker};
+    for code in [MetaInvalid, ScriptParse, InvalidArgument, Worker] {
+        let refuse = move |run: &TestRun, _: &StartRequest| {
+            run.start();
+            run.member_start(1, "a");
+            Err(StartError::new(code, "not like this"))
+        };
+        let rig = Rig::with(refuse, |_| {});
+        assert_eq!(rig.prompt().ended().await, TurnEnd::Completed);
+        assert_eq!(rig.types(), [&BEFORE[..], &AFTER].concat());
+        assert!(
+            rig.result(0).contains("\"error\":{\"message\":\"not like this\"}"),
+            "{}",
+            rig.result(0)
+        );
+    }
+}
+
 /// Says that it was asked and waits until the question is withdrawn.
 #[derive(Default)]
 struct Undecided(Arc<Notify>);
@@ -89,7 +109,7 @@ impl Approver for Undecided {
 async fn g37_a_call_cancelled_while_the_user_is_asked_records_nothing() {
     let approver = Undecided::default();
     let asked = Arc::clone(&approver.0);
-    let rig = Rig::with(|options| {
+    let rig = Rig::with(started, |options| {
         options.permissions = PermissionMode::Ask;
         options.approver = Some(Arc::new(approver));
         options.tools.before_execute(|_| Decision::Ask).keep();

@@ -13,7 +13,7 @@ use weft_session::{FileStore, Session, Sessions, StoreOptions, Verification};
 use weft_tool_workflow::{WorkflowTool, WorkflowToolConfig};
 use weft_tools::{ToolLimits, ToolRegistry};
 use weft_types::{ContentBlock, SessionId, TurnEnd, UnixMillis, text_of};
-use weft_workflow::{TestEngine, TestRun, WorkflowEngine};
+use weft_workflow::{StartError, StartRequest, TestEngine, TestRun, WorkflowEngine};
 
 use super::{FailingFiles, header, invariants, started};
 
@@ -94,12 +94,16 @@ impl Models for OneModel {
 
 impl Rig {
     pub(crate) fn new() -> Self {
-        Self::with(|_| {})
+        Self::with(started, |_| {})
     }
 
-    pub(crate) fn with(change: impl FnOnce(&mut AgentOptions)) -> Self {
+    /// On an engine with this plan, with other options.
+    pub(crate) fn with(
+        plan: impl Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync + 'static,
+        change: impl FnOnce(&mut AgentOptions),
+    ) -> Self {
         let stored = Stored::new();
-        let engine = TestEngine::new(started);
+        let engine = TestEngine::new(plan);
         let registry = ToolRegistry::new(ToolLimits::default());
         let tool = WorkflowTool::new(
             Arc::clone(&engine) as Arc<dyn WorkflowEngine>,
