@@ -6,7 +6,7 @@ use weft_session::StoreError;
 use crate::OpenError;
 use crate::sdk::schema;
 
-/// An error answer. Texts name what is wrong and what was expected, and never repeat the input.
+/// An error answer. Texts name what is wrong and what was expected, and repeat of the input no more than names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RequestError {
     /// The caller's mistake.
@@ -16,7 +16,7 @@ pub(crate) enum RequestError {
     #[error("no such session is open on this connection")]
     UnknownSession(schema::SessionId),
     /// A session that the store does not have.
-    #[error("no such session is stored: {reason}")]
+    #[error("session {} is not stored here: {reason}", short(id))]
     NotStored {
         /// What was asked for.
         id: schema::SessionId,
@@ -29,6 +29,11 @@ pub(crate) enum RequestError {
     /// The world's failure, or ours.
     #[error("{0}")]
     Internal(String),
+}
+
+/// An id as far as it can be one: those of the store are short, while a client may send anything.
+fn short(id: &schema::SessionId) -> String {
+    id.0.chars().take(64).collect()
 }
 
 impl RequestError {

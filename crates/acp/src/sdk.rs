@@ -14,10 +14,12 @@
 //! # Order
 //!
 //! Updates go straight to the outbox; responses and requests get there through the SDK's queue, in their own
-//! order. An update enqueued before a response is given therefore leaves before it. The reverse does not
-//! hold, and nothing relies on it: of a turn that was answered, and of a session whose id the client does not
-//! know yet, there is nothing to show. (A question withdrawn in the moment in which it is asked may follow
-//! the failed card of its call; its withdrawal follows at once.)
+//! order. An update enqueued before a response is given therefore leaves before it: a replay before the answer to its
+//! load. The reverse does not hold, and nothing relies on it: of a turn that was answered, of a session whose id the
+//! client does not know yet, and of one that was loaded and not prompted yet, there is nothing to show. (A prompt that
+//! does not wait for the answer to its load is refused while the load goes on; sent in the very moment of the answer, its
+//! first updates may leave before that. A question withdrawn in the moment in which it is asked may follow the failed
+//! card of its call; its withdrawal follows at once.)
 
 mod frames;
 

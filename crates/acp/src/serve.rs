@@ -73,7 +73,8 @@ async fn run(options: AcpOptions, input: Input, outbox: Outbox, shutdown: Cancel
     let grace = options.close_grace.get();
     let ticker = Ticker::default();
     let bridge = Arc::new(Bridge::new(options, outbox.clone(), ticker.clone()));
-    // Ends what is in flight if this future is dropped.
+    // End what is in flight if this future is dropped.
+    let _end = bridge.ending().clone().drop_guard();
     let _expire = bridge.expired().clone().drop_guard();
     let session = async |client: Client| {
         let reason = tokio::select! {

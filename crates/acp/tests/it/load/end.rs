@@ -189,3 +189,17 @@ async fn requests_pass_while_a_slow_client_is_shown_a_long_history() {
     assert_eq!(slow.client.response(load).await["result"], json!({}));
     slow.client.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_the_connection_ends_a_load() {
+    let world = long_world();
+    let (slow, _load) = stuck_load(&world, PATIENT).await;
+    let Slow { mut client, go_on } = slow;
+    client.serving.abort();
+    assert!((&mut client.serving).await.unwrap_err().is_cancelled());
+    // The client still does not read, so that the load cannot have come to its own end.
+    let (_world, mut other) = beside(&world).await;
+    while super::load(&mut other, LONG).await.0.get("error").is_some() {}
+    other.end().await;
+    drop(go_on);
+}
