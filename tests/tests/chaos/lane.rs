@@ -216,10 +216,14 @@ impl Lane {
         Ok(())
     }
 
-    /// What a client shows of the session; notes about the log itself are no part of it.
+    /// What a client shows of the session. What a load says of the log itself, a torn tail that was cut off for one, is
+    /// said once and no part of it.
     fn shown(&self, rows: &[Row]) -> Conversation {
         let found = conversations(rows).into_iter().find(|(id, _)| *id == self.session);
-        found.map(|(_, shown)| shown).unwrap_or_default()
+        let mut shown = found.map(|(_, shown)| shown).unwrap_or_default();
+        let is_note = |item: &Item| matches!(item, Item::Text(text) if text.id.as_deref() == Some("log-note"));
+        shown.items.retain(|item| !is_note(item));
+        shown
     }
 
     async fn verify(&self) -> Checked<()> {

@@ -50,11 +50,25 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Err(LineError::TooLong);
             }
             if self.source.read_buf(&mut self.buffer).await.map_err(LineError::Read)? == 0 {
+                self.searched = 0;
                 return match std::mem::take(&mut self.buffer) {
                     rest if rest.is_empty() => Ok(None),
                     rest => Err(LineError::Unterminated(rest)),
                 };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn after_a_part_of_a_line_comes_the_end() {
+        let mut lines = Lines::new(&b"one\ntw"[..], 100);
+        assert_eq!(lines.next().await.unwrap(), Some(b"one".to_vec()));
+        assert!(matches!(lines.next().await, Err(LineError::Unterminated(part)) if part == b"tw"));
+        assert_eq!(lines.next().await.unwrap(), None);
     }
 }
