@@ -9,7 +9,7 @@ use serde_json::Value;
 use weft_session::{Invariant, Violation};
 use weft_types::{Event, EventBody, RunId};
 
-pub use json::check_record_json;
+use json::check_record_json;
 
 /// The largest member number, so that every reader of JSON can hold it.
 const MAX_SEQ: u64 = (1 << 53) - 1;

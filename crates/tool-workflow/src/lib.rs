@@ -21,5 +21,5 @@ mod run;
 mod tool;
 
 pub use config::WorkflowToolConfig;
-pub use invariant::{RecordInvariant, check_record_json};
+pub use invariant::RecordInvariant;
 pub use tool::WorkflowTool;

@@ -14,7 +14,7 @@ use super::MAX_SEQ;
 /// # Errors
 ///
 /// The first thing that is wrong, with the run if there is one.
-pub fn check_record_json(event: &Value) -> Result<(), Violation> {
+pub(crate) fn check_record_json(event: &Value) -> Result<(), Violation> {
     let Some(kind) = event.get("type").and_then(Value::as_str) else {
         return Ok(());
     };
