@@ -141,6 +141,9 @@ fn a_log_that_was_shortened_or_replaced_is_read_anew() {
         .expect("readable")
         .replace("\"s4\"}", "\"XX\"}");
     disk.write("s4", same);
+    change_unseen(&disk.log("s5"), "\"s5\"}", "\"XX\"}");
+    let file = File::options().append(true).open(disk.log("s5")).expect("opened");
+    file.set_modified(std::time::UNIX_EPOCH).expect("set");
     assert_eq!(rows(&disk), rows_from_scratch(&disk));
 }
 
