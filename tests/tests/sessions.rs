@@ -2,6 +2,8 @@
 
 #![cfg(unix)]
 
+#[path = "sessions/damaged.rs"]
+mod damaged;
 #[path = "support/home.rs"]
 mod home;
 #[path = "sessions/unwritable.rs"]
