@@ -46,7 +46,7 @@ pub enum LinesError {
 }
 
 /// Reads what [`Session::export`](crate::Session::export) wrote. Nothing is checked but each line
-/// itself: [`Session::load`](crate::Session::load) checks the log.
+/// itself: [`Restore`](crate::Restore) checks the log.
 ///
 /// # Errors
 /// Names the first bad line. A line of an unknown event type is one.

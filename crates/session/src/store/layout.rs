@@ -6,6 +6,9 @@ use weft_types::SessionId;
 
 use super::StoreError;
 
+/// The name of the list's cache, which no session can have.
+const INDEX: &str = "index";
+
 /// The paths of one store.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
@@ -23,7 +26,7 @@ impl Layout {
 
     /// The cache of the list. It may be deleted at any time.
     pub(crate) fn index(&self) -> PathBuf {
-        self.root.join("index")
+        self.root.join(INDEX)
     }
 
     /// The places of one session.
@@ -36,8 +39,7 @@ impl Layout {
                 folder: self.root.join(id.as_str()),
             });
         }
-        let reason =
-            "no session can have this id: one has 1 to 200 of A-Z, a-z, 0-9, '.', '_' and '-', and begins with no '.'";
+        let reason = "no session can have this id: one has 1 to 200 of A-Z, a-z, 0-9, '.', '_' and '-', begins with no '.' and is not 'index'";
         Err(StoreError::NotFound {
             session: id.clone(),
             reason,
@@ -65,5 +67,5 @@ impl SessionPaths {
 
 fn is_plain_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    (1..=200).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(allowed)
+    (1..=200).contains(&name.len()) && !name.starts_with('.') && name != INDEX && name.bytes().all(allowed)
 }

@@ -52,6 +52,9 @@ impl Stamp {
     }
 
     /// Whether a log that had this stamp and now has `later` may have been appended to, and nothing else.
+    ///
+    /// The store only appends to a log or replaces it by another file. What is changed by hand in the middle of a file,
+    /// keeping its length, goes unnoticed if the log also grows before the next list.
     pub(super) fn may_have_grown_to(self, later: Self) -> bool {
         self.file == later.file && self.size < later.size
     }

@@ -79,13 +79,17 @@ impl<'a> Import<'a> {
             return Err(exists());
         }
         let made_root = !store.root().exists();
-        let named = create_folders(files, &paths.folder)?;
-        let lock = match SessionLock::take(files, &paths, id, &store.options().program) {
+        let mut named = create_folders(files, &paths.folder)?;
+        // What a crash left of the folder may never have been synced.
+        named.push(store.root().to_owned());
+        let taken = SessionLock::take(files, &paths, id, &store.options().program);
+        let lock = match taken {
             Ok(lock) => lock,
             // Whoever holds it is about to make the session.
             Err(StoreError::InUse { .. }) => return Err(exists()),
             Err(error) => {
-                remove(&paths, made_root.then(|| store.root()));
+                // What is in them may be another's by now.
+                remove_folders(&paths, made_root.then(|| store.root()));
                 return Err(error);
             }
         };
@@ -120,9 +124,13 @@ impl<'a> Import<'a> {
         named.try_for_each(|folder| files.sync_folder(folder).map_err(StoreError::io("sync", folder)))
     }
 
-    /// Removes everything that was made.
+    /// Removes everything that was made, as far as the disk allows. The lock, which is held, goes last.
     pub(super) fn undo(&self) {
-        remove(&self.paths, self.made_root.then(|| self.store.root()));
+        let paths = &self.paths;
+        for file in [raw(paths), new(paths), paths.log(), paths.lock()] {
+            drop(fs::remove_file(file));
+        }
+        remove_folders(paths, self.made_root.then(|| self.store.root()));
     }
 
     fn write_anew(&self, raw: &Path, new: &Path) -> Result<(), StoreError> {
@@ -184,11 +192,8 @@ fn discard(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Removes what an import made, as far as the disk allows; folders only if nothing else is in them.
-fn remove(paths: &SessionPaths, root: Option<&Path>) {
-    for file in [raw(paths), new(paths), paths.log(), paths.lock()] {
-        drop(fs::remove_file(file));
-    }
+/// Removes folders if nothing is in them.
+fn remove_folders(paths: &SessionPaths, root: Option<&Path>) {
     for folder in [Some(paths.folder.as_path()), root].into_iter().flatten() {
         drop(fs::remove_dir(folder));
     }
