@@ -62,7 +62,7 @@ fn reading_names_the_first_bad_line() {
     let unknown = r#"{"seq":0,"time":1,"type":"turn/begin","data":{}}"#;
     check(
         &format!("{good}\n{unknown}\n"),
-        "failed to read line 2 of a session log as an event: unknown variant",
+        "failed to read line 2 of a session log as an event: this version does not know the event type \"turn/begin\"",
     );
     let torn = r#"{"seq":0,"time":1,"type":"turn/start","da"#;
     check(
