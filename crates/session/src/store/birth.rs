@@ -30,36 +30,50 @@ pub(crate) fn birth(
 ) -> Result<Birth, StoreError> {
     let files = &*store.options().files;
     let log = paths.log();
+    let exists = || StoreError::Exists {
+        session: session.clone(),
+    };
     if log.exists() {
-        return Err(StoreError::Exists {
-            session: session.clone(),
-        });
+        return Err(exists());
     }
-    let folders = create_folders(files, &paths.folder)?;
-    let lock = SessionLock::take(files, paths, session, &store.options().program)?;
-    let written = files
-        .create(&log)
-        .map_err(StoreError::io("create", &log))
-        .and_then(|file| {
-            let written = files.write(&file, lines).map_err(StoreError::io("write", &log));
-            written.map(|()| file)
-        });
-    match written {
-        Ok(file) => Ok(Birth { file, lock, folders }),
-        Err(error) => {
+    let mut folders = create_folders(files, &paths.folder)?;
+    if !folders.iter().any(|folder| folder == store.root()) {
+        // What a crash left of the folder may never have been synced.
+        folders.push(store.root().to_owned());
+    }
+    let lock = SessionLock::take(files, paths, session, &store.options().program)
+        .inspect_err(|_| remove_empty(&paths.folder))?;
+    let file = files.create(&log).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => exists(),
+        _ => {
             undo(paths);
-            Err(error)
+            StoreError::io("create", &log)(error)
         }
+    })?;
+    if let Err(error) = files.write(&file, lines) {
+        remove(&log);
+        undo(paths);
+        return Err(StoreError::io("write", &log)(error));
+    }
+    Ok(Birth { file, lock, folders })
+}
+
+/// Removes what was made for a log that is not there. Its lock is held.
+fn undo(paths: &SessionPaths) {
+    remove(&paths.lock());
+    remove_empty(&paths.folder);
+}
+
+fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        tracing::warn!(path = %path.display(), %error, "a session that could not be made leaves a file behind");
     }
 }
 
-/// Removes what was made under the lock that is held, and the folder if nothing else is in it.
-fn undo(paths: &SessionPaths) {
-    let removed = fs::remove_file(paths.log())
-        .and_then(|()| fs::remove_file(paths.lock()))
-        .and_then(|()| fs::remove_dir(&paths.folder));
-    if let Err(error) = removed {
-        tracing::warn!(folder = %paths.folder.display(), %error, "a session that could not be made left something behind");
+/// Removes a folder unless something is in it, be it of another.
+fn remove_empty(folder: &Path) {
+    if let Err(error) = fs::remove_dir(folder) {
+        tracing::debug!(path = %folder.display(), %error, "a session that could not be made leaves a folder behind");
     }
 }
 

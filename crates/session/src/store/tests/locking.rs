@@ -134,6 +134,7 @@ fn of_two_sessions_created_with_one_id_the_first_to_be_appended_to_has_it() {
     second.append(start(1)).expect_err("the second");
     drop(first);
     second.append(start(1)).expect_err("it exists");
+    assert_eq!(fixture.names(), ["lock", "log.jsonl"], "what is another's is let be");
     assert_eq!(fixture.open().events.len(), 2);
 }
 

@@ -24,7 +24,12 @@ fn the_first_sync_makes_the_names_durable_too_and_all_of_it_is_on_the_stores_thr
     let fixture = Fixture::with(slow);
     let told = watch(&fixture);
     let session = fixture.create([start(1)]);
+    let begun = std::time::Instant::now();
     block_on(session.durable()).expect("durable");
+    assert!(
+        begun.elapsed() < Duration::from_secs(8),
+        "whoever waits is not kept waiting for the interval"
+    );
     let root = fixture
         .dir
         .path()
