@@ -39,7 +39,8 @@ impl Layout {
                 folder: self.root.join(id.as_str()),
             });
         }
-        let reason = "no session can have this id: one has 1 to 200 of A-Z, a-z, 0-9, '.', '_' and '-', begins with no '.' and is not 'index'";
+        let reason = "no session can have this id: one has 1 to 200 of A-Z, a-z, 0-9, '.', '_' and '-', begins with no \
+                      '.' and is not 'index'";
         Err(StoreError::NotFound {
             session: id.clone(),
             reason,

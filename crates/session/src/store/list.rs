@@ -102,7 +102,7 @@ impl FileStore {
 
     /// Every session, as its log tells it.
     pub(crate) fn catalog(&self) -> Result<Catalog, StoreError> {
-        Catalog::read(self.layout(), &*self.options().files)
+        Catalog::read(self.layout(), self.options())
     }
 
     fn row(&self, Listed { id, fold, .. }: Listed) -> SessionRow {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use weft_session::{ListQuery, StoreError};
+use weft_session::{FileStore, ListQuery, StoreError, StoreOptions};
 use weft_types::{Event, EventBody, Origin, SessionHeader, UnixMillis};
 
 use crate::disk::{Disk, all_rows, event_lines, events, header_line, header_of, ids, log_text};
@@ -308,6 +308,22 @@ fn a_half_written_line_counts_once_it_is_whole() {
     }
     disk.append("s", "\n");
     assert_eq!(told().as_deref(), Some("whole"));
+}
+
+#[test]
+fn a_line_beyond_the_limit_is_not_read_whole() {
+    let disk = Disk::new();
+    let options = StoreOptions {
+        max_line_bytes: 64 << 10,
+        ..StoreOptions::new("test")
+    };
+    let store = FileStore::new(disk.root(), options).expect("valid");
+    let long = event_lines(&events(1, [title(&"x".repeat(64 << 10))]));
+    let log = log_text(&header_of("s", 1), [title("before")]);
+    disk.write("s", log + &long + &event_lines(&events(2, [title("after")])));
+    disk.write("headless", long);
+    let titles: Vec<_> = all_rows(&store, 9).into_iter().map(|row| row.title).collect();
+    assert_eq!(titles, [None, Some("before".to_owned())]);
 }
 
 proptest! {

@@ -11,7 +11,7 @@ use weft_types::{SessionId, UnixMillis};
 use super::fold::{Fold, Folded};
 use super::index::{self, Listed, Stamp};
 use crate::store::layout::Layout;
-use crate::store::{FileLayer, StoreError};
+use crate::store::{StoreError, StoreOptions};
 
 /// All sessions, in no order to rely on.
 pub(crate) struct Catalog {
@@ -28,7 +28,7 @@ impl Catalog {
     ///
     /// # Errors
     /// The folder of the store cannot be read; that there is none is no error.
-    pub(crate) fn read(layout: &Layout, files: &dyn FileLayer) -> Result<Self, StoreError> {
+    pub(crate) fn read(layout: &Layout, options: &StoreOptions) -> Result<Self, StoreError> {
         let root = layout.root();
         let folder = match fs::read_dir(root) {
             Ok(folder) => folder,
@@ -46,7 +46,7 @@ impl Catalog {
             }
         }
         index::sweep(layout, &abandoned);
-        Ok(Survey::default().over(names, layout, files))
+        Ok(Survey::new(options).over(names, layout))
     }
 
     /// A session, which need not exist, and all below it: each before the one that started it.
@@ -76,16 +76,26 @@ impl Catalog {
 }
 
 /// A walk over the logs.
-#[derive(Default)]
-struct Survey {
+struct Survey<'a> {
+    options: &'a StoreOptions,
     sessions: Vec<Listed>,
     /// How many sessions the index tells something else about.
     differing: usize,
     bytes_read: u64,
 }
 
-impl Survey {
-    fn over(mut self, mut names: Vec<String>, layout: &Layout, files: &dyn FileLayer) -> Catalog {
+impl<'a> Survey<'a> {
+    fn new(options: &'a StoreOptions) -> Self {
+        Self {
+            options,
+            sessions: Vec::new(),
+            differing: 0,
+            bytes_read: 0,
+        }
+    }
+
+    fn over(mut self, mut names: Vec<String>, layout: &Layout) -> Catalog {
+        let files = &*self.options.files;
         let index = index::load(&layout.index());
         let has_index = index.is_some();
         // Both in the order of their names, so that neither has to be searched.
@@ -152,18 +162,19 @@ impl Survey {
     }
 
     fn fold(&mut self, path: &Path, known: Option<Listed>) -> io::Result<(Stamp, Folded)> {
+        let max_line_bytes = self.options.max_line_bytes;
         let mut log = File::open(path)?;
         let stamp = Stamp::of(&log.metadata()?);
         let grown = known.filter(|known| known.stamp.is_some_and(|known| known.may_have_grown_to(stamp)));
         if let Some(Listed { fold, .. }) = grown {
             let already = fold.end();
-            if let Some(fold) = fold.resume(&mut log)? {
+            if let Some(fold) = fold.resume(&mut log, max_line_bytes)? {
                 self.bytes_read += stamp.size().saturating_sub(already);
                 return Ok((stamp, Folded::Sound(fold)));
             }
         }
         self.bytes_read += stamp.size();
-        Ok((stamp, Fold::of(&mut log)?))
+        Ok((stamp, Fold::of(&mut log, max_line_bytes)?))
     }
 }
 

@@ -88,20 +88,20 @@ pub(super) enum Folded {
 }
 
 impl Fold {
-    /// Folds a log from its start.
+    /// Folds a log from its start, up to a line that is longer than the bound.
     ///
     /// # Errors
     /// Those of `log`.
-    pub(super) fn of(log: &mut (impl Read + Seek)) -> io::Result<Folded> {
+    pub(super) fn of(log: &mut (impl Read + Seek), max_line_bytes: usize) -> io::Result<Folded> {
         log.rewind()?;
         let mut lines = BufReader::new(log);
         let mut line = Vec::new();
-        lines.read_until(b'\n', &mut line)?;
+        read_line(&mut lines, &mut line, max_line_bytes)?;
         let Some(mut fold) = Self::start(&line) else {
             let is_alone = lines.fill_buf()?.is_empty();
             return Ok(if is_alone { Folded::Nothing } else { Folded::NoHeader });
         };
-        fold.read(&mut lines)?;
+        fold.read(&mut lines, max_line_bytes)?;
         Ok(Folded::Sound(fold))
     }
 
@@ -109,12 +109,12 @@ impl Fold {
     ///
     /// # Errors
     /// Those of `log`.
-    pub(super) fn resume(mut self, log: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
+    pub(super) fn resume(mut self, log: &mut (impl Read + Seek), max_line_bytes: usize) -> io::Result<Option<Self>> {
         if !(self.header.stands_in(log)? && self.last.stands_in(log)?) {
             return Ok(None);
         }
         log.seek(SeekFrom::Start(self.last.end))?;
-        self.read(&mut BufReader::new(log))?;
+        self.read(&mut BufReader::new(log), max_line_bytes)?;
         Ok(Some(self))
     }
 
@@ -170,15 +170,14 @@ impl Fold {
 
     /// Takes every record that continues the sequence. A line that does not may be the torn end of a dead process, with
     /// the records of the next one after it; if not, none of what follows continues the sequence either.
-    fn read(&mut self, lines: &mut impl BufRead) -> io::Result<()> {
+    fn read(&mut self, lines: &mut impl BufRead, max_line_bytes: usize) -> io::Result<()> {
         let mut line = Vec::new();
         let mut start = self.last.end;
-        while self.version <= SessionHeader::VERSION && lines.read_until(b'\n', &mut line)? > 0 {
+        while self.version <= SessionHeader::VERSION && read_line(lines, &mut line, max_line_bytes)? {
             if self.take(&line) {
                 self.last = Span::of(start, &line);
             }
             start += line.len() as u64;
-            line.clear();
         }
         Ok(())
     }
@@ -211,6 +210,14 @@ impl Fold {
             self.updated_at = self.updated_at.max(time);
         }
     }
+}
+
+/// Reads a line into `line`; false at the end, and where a line is longer than the bound, for no reader goes on there.
+fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>, max_bytes: usize) -> io::Result<bool> {
+    line.clear();
+    // With its line feed, or one byte too much.
+    lines.take(max_bytes as u64 + 1).read_until(b'\n', line)?;
+    Ok(!line.is_empty() && (line.len() <= max_bytes || line.ends_with(b"\n")))
 }
 
 /// What a line holds, if all of it was written and none of it has changed since.

@@ -79,20 +79,20 @@ impl<'a> Import<'a> {
             return Err(exists());
         }
         let made_root = !store.root().exists();
-        let mut named = create_folders(files, &paths.folder)?;
+        let give_up = |error| {
+            // What is in them may be another's by now.
+            remove_folders(&paths, made_root.then(|| store.root()));
+            error
+        };
+        let mut named = create_folders(files, &paths.folder).map_err(give_up)?;
         // What a crash left of the folder may never have been synced.
         named.push(store.root().to_owned());
         let taken = SessionLock::take(files, &paths, id, &store.options().program);
-        let lock = match taken {
-            Ok(lock) => lock,
+        let lock = taken.map_err(|error| match error {
             // Whoever holds it is about to make the session.
-            Err(StoreError::InUse { .. }) => return Err(exists()),
-            Err(error) => {
-                // What is in them may be another's by now.
-                remove_folders(&paths, made_root.then(|| store.root()));
-                return Err(error);
-            }
-        };
+            StoreError::InUse { .. } => exists(),
+            error => give_up(error),
+        })?;
         if paths.log().exists() {
             return Err(exists());
         }
