@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,8 +19,14 @@ type Checked<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// The prompt that brings a workflow.
 const RUN: &str = "run it";
 
+/// The code of the error that there is no such session.
+const NOT_FOUND: i64 = -32002;
+
 /// About as many frames as a turn with a workflow has.
 const FRAMES_OF_A_RUN: u64 = 28;
+
+/// The frames in which a session gets onto the disk, and a few more.
+const FRAMES_OF_A_BIRTH: u64 = 4;
 
 /// How long the processes of an agent may take to notice that it is dead.
 const GRACE: Duration = Duration::from_secs(10);
@@ -30,6 +37,8 @@ const KILLS_PER_SESSION: u64 = 8;
 /// Where agents are killed.
 #[derive(Clone, Copy, Debug)]
 enum Scene {
+    /// In the first turn of a session, which is not on the disk before it.
+    Birth,
     /// In a turn with a workflow.
     Run,
     /// While the next agent loads the session.
@@ -118,9 +127,15 @@ impl Lane {
         let scene = match self.random.below(8) {
             0 => Scene::Load,
             1 => Scene::RunAndLoad,
+            2 => Scene::Birth,
             _ => Scene::Run,
         };
         match scene {
+            Scene::Birth => {
+                self.next_session().await?;
+                prompt(&mut self.agent, &self.session, RUN).await?;
+                self.kill_somewhere(scene).await?;
+            }
             Scene::Load => self.end_in_good_order().await?,
             Scene::Run | Scene::RunAndLoad => {
                 prompt(&mut self.agent, &self.session, RUN).await?;
@@ -128,7 +143,7 @@ impl Lane {
             }
         }
         self.said = self.agent.rows().iter().filter(|row| is_whole(row)).cloned().collect();
-        if !matches!(scene, Scene::Run) {
+        if let Scene::Load | Scene::RunAndLoad = scene {
             self.agent = self.home.agent().await?;
             self.agent.send("session/load", self.home.load(&self.session)).await?;
             self.kill_somewhere(scene).await?;
@@ -137,7 +152,10 @@ impl Lane {
     }
 
     async fn kill_somewhere(&mut self, scene: Scene) -> Checked<()> {
-        let frames = self.random.below(FRAMES_OF_A_RUN);
+        let frames = self.random.below(match scene {
+            Scene::Birth => FRAMES_OF_A_BIRTH,
+            Scene::Load | Scene::Run | Scene::RunAndLoad => FRAMES_OF_A_RUN,
+        });
         // Between two frames, looking at the process up to some hundred times passes the time.
         let looks = if self.random.one_in(2) {
             self.random.below(400)
@@ -180,8 +198,7 @@ impl Lane {
         })?;
         ensure(finished.stderr.is_empty(), || {
             format!("its stderr: {}", finished.stderr)
-        })?;
-        Ok(())
+        })
     }
 
     /// Checks that what the killed agent has shown is there, and goes on with another one.
@@ -198,9 +215,13 @@ impl Lane {
         self.seen.cut += usize::from(open);
 
         self.agent = self.home.agent().await?;
-        self.agent
-            .request("session/load", self.home.load(&self.session))
-            .await?;
+        match self.agent.request("session/load", self.home.load(&self.session)).await {
+            Err(WireError::Refused { error, .. }) if error.code == NOT_FOUND && !self.was_shown() => {
+                self.next_session().await?;
+                return self.plain_turn().await;
+            }
+            loaded => loaded?,
+        };
         let broken = t_check(self.agent.rows());
         ensure(broken.is_empty(), || format!("a load: {broken:#?}"))?;
         let differences = self.shown(&self.said).differences(&self.shown(self.agent.rows()));
@@ -212,8 +233,17 @@ impl Lane {
         self.plain_turn().await?;
         if self.random.one_in(KILLS_PER_SESSION) {
             self.next_session().await?;
+            self.plain_turn().await?;
         }
         Ok(())
+    }
+
+    /// Whether the killed agent has told the client anything of the session's content.
+    fn was_shown(&self) -> bool {
+        let shown = self.shown(&self.said);
+        let by_agent =
+            |item: &Item| !matches!(item, Item::Cut) && !matches!(item, Item::Text(text) if text.from == Speaker::User);
+        shown.title.is_some() || shown.items.iter().any(by_agent)
     }
 
     /// What a client shows of the session. What a load says of the log itself, a torn tail that was cut off for one, is
@@ -264,9 +294,13 @@ impl Lane {
         self.home.path().join("sessions").join(&self.session).join("log.jsonl")
     }
 
-    /// The data of the session's events of a kind.
+    /// The data of the session's events of a kind; a session that is not on the disk yet has none.
     fn logged(&self, kind: &str) -> Checked<Vec<Value>> {
-        let text = std::fs::read_to_string(self.log())?;
+        let bytes = match std::fs::read(self.log()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            bytes => bytes?,
+        };
+        let text = String::from_utf8_lossy(&bytes);
         let events = text
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap_or_default());
@@ -290,13 +324,14 @@ impl Lane {
         Ok(())
     }
 
+    /// Deletes the session and opens another.
     async fn next_session(&mut self) -> Checked<()> {
         let old = json!({"sessionId": self.session});
         self.agent.request("session/delete", old).await?;
         ensure(!self.log().exists(), || "a deleted session has a log".to_owned())?;
         self.session = open(&mut self.agent, &self.home).await?;
         self.turns = 0;
-        self.plain_turn().await
+        Ok(())
     }
 
     /// The agent ends at the end of its input, and leaves nothing behind.
@@ -305,10 +340,12 @@ impl Lane {
         ensure(finished.exit == Exit::Code(0), || {
             format!("it ended with {}", finished.exit)
         })?;
+        ensure(!finished.survivors, || {
+            "processes of the agent's group outlive it".to_owned()
+        })?;
         ensure(finished.stderr.is_empty(), || {
             format!("its stderr: {}", finished.stderr)
-        })?;
-        Ok(())
+        })
     }
 
     /// Ends the last agent, and tells what the kills have met.
