@@ -16,7 +16,7 @@ async fn new_session(client: &mut Client, cwd: &std::path::Path) -> String {
     let new = client
         .call("session/new", json!({ "cwd": cwd, "mcpServers": [] }))
         .await;
-    new["result"]["sessionId"].as_str().unwrap().to_owned()
+    new["result"]["sessionId"].as_str().expect("a session").to_owned()
 }
 
 fn ids(response: &Value) -> Vec<&str> {
@@ -24,7 +24,7 @@ fn ids(response: &Value) -> Vec<&str> {
     let sessions = sessions.unwrap_or_else(|| panic!("no list: {response}"));
     sessions
         .iter()
-        .map(|session| session["sessionId"].as_str().unwrap())
+        .map(|session| session["sessionId"].as_str().expect("an id"))
         .collect()
 }
 

@@ -21,7 +21,7 @@ const FEW: usize = 100;
 /// A world with a session whose replay is far larger than what fits between an agent and a client that does not read.
 fn long_world() -> World {
     let world = world(TALK).stored();
-    let session = world.store.create(header(LONG, "/")).unwrap();
+    let session = world.store.create(header(LONG, "/")).expect("a fresh id");
     for turn in 1..=TURNS {
         let said = |text: &str| vec![ContentBlock::text(text)];
         let answer = vec![AssistantBlock::Text {
@@ -49,7 +49,7 @@ fn long_world() -> World {
             },
         ];
         for event in events {
-            session.append(event).unwrap();
+            session.append(event).expect("a legal log");
         }
     }
     world
@@ -64,15 +64,16 @@ struct Slow {
 /// Starts the load of the long session on a connection whose client stops reading with the first line of the replay.
 async fn stuck_load(world: &World, stall: Duration) -> (Slow, Value) {
     let mut options = world.options();
-    options.outbox_bytes = OutboxBytes::new(16 << 10).unwrap();
-    options.stall_timeout = StallTimeout::new(stall).unwrap();
-    options.close_grace = CloseGrace::new(stall.min(Duration::from_secs(4))).unwrap();
+    options.outbox_bytes = OutboxBytes::new(16 << 10).expect("in range");
+    options.stall_timeout = StallTimeout::new(stall).expect("in range");
+    options.close_grace = CloseGrace::new(stall.min(Duration::from_secs(4))).expect("in range");
     let ((mut client, sender), output) = Client::connect_unread(options);
     let (go_on, wait) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut replay = false;
         for line in BufReader::new(output).lines() {
-            let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            let line = line.expect("stdout is text");
+            let message: Value = serde_json::from_str(&line).expect("JSON");
             let begins = !replay && message["method"] == "session/update";
             replay |= begins;
             if sender.send(message).is_err() || (begins && wait.recv().is_err()) {
