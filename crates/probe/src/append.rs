@@ -53,6 +53,7 @@ fn pass(folder: &Path, turns: usize, synced: bool) -> anyhow::Result<Pass> {
     let store = FileStore::new(folder.join("store"), StoreOptions::new("weft-probe"))?;
     let session = store.create(header(SessionId::new("bench"), "/projects/bench".to_owned()))?;
     let log = folder.join("store/bench/log.jsonl");
+    fs::create_dir_all(folder)?;
     let mut plain = File::create(folder.join("plain"))?;
     let (mut mix, mut pass) = (Mix::new(7), Pass::default());
     // The first turn makes the session's files; it is not measured.
