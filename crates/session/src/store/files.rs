@@ -81,6 +81,7 @@ pub trait FileLayer: Send + Sync {
     ///
     /// # Errors
     /// The platform's; nobody knows then what of it would.
+    #[expect(clippy::disallowed_methods, reason = "the store's files are synced here only")]
     fn sync(&self, file: &File) -> io::Result<()> {
         file.sync_data()
     }
@@ -89,6 +90,7 @@ pub trait FileLayer: Send + Sync {
     ///
     /// # Errors
     /// The platform's.
+    #[expect(clippy::disallowed_methods, reason = "the store's folders are synced here only")]
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         if cfg!(unix) {
             File::open(path)?.sync_all()
