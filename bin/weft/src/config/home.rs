@@ -50,16 +50,16 @@ mod tests {
 
     impl BaseStrategy for Platform {
         fn home_dir(&self) -> &std::path::Path {
-            "/home/me".as_ref()
+            "/users/me".as_ref()
         }
         fn config_dir(&self) -> PathBuf {
-            "/home/me/.config".into()
+            "/users/me/.config".into()
         }
         fn data_dir(&self) -> PathBuf {
-            "/home/me/.local/share".into()
+            "/users/me/.local/share".into()
         }
         fn cache_dir(&self) -> PathBuf {
-            "/home/me/.cache".into()
+            "/users/me/.cache".into()
         }
         fn state_dir(&self) -> Option<PathBuf> {
             None
@@ -75,8 +75,8 @@ mod tests {
         let named = Home::given(Some("/w".into()), || Err::<Platform, _>("must not be asked")).expect("named");
         assert_eq!((named.config, named.sessions), ("/w".into(), "/w/sessions".into()));
         let platform = Home::given(None, || Ok::<_, &str>(Platform)).expect("found");
-        assert_eq!(platform.config, PathBuf::from("/home/me/.config/weft"));
-        assert_eq!(platform.sessions, PathBuf::from("/home/me/.local/share/weft/sessions"));
+        assert_eq!(platform.config, PathBuf::from("/users/me/.config/weft"));
+        assert_eq!(platform.sessions, PathBuf::from("/users/me/.local/share/weft/sessions"));
     }
 
     #[test]
