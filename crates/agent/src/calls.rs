@@ -67,7 +67,9 @@ impl CallJournal for Journal<'_> {
             call_id: call.call_id.clone(),
             name: call.name.clone(),
             arguments: call.raw_arguments.clone(),
-            needs_approval: self.tools.needs_approval(&call.name, &call.raw_arguments),
+            needs_approval: self
+                .tools
+                .needs_approval(&call.name, &call.raw_arguments, &call.extensions),
         })?;
         Ok(())
     }

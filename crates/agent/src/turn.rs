@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use weft_observe::panic_text;
 use weft_session::{AppendError, LogError, Session, closing_events};
-use weft_tools::{Extensions, Registration, ScheduleError, ToolRegistry, WorkingDirectory};
+use weft_tools::{Extensions, Memory, Registration, ScheduleError, ToolRegistry, WorkingDirectory};
 use weft_types::{AgentId, ContentBlock, EventBody, Origin, TurnEnd};
 
 use crate::history::History;
@@ -87,7 +87,8 @@ impl Turns {
         let folder = WorkingDirectory(context.cwd.clone());
         Self {
             id,
-            extensions: Extensions::new().with(Arc::new(context)).with(Arc::new(folder)),
+            extensions: (Extensions::new().with(Arc::new(context)).with(Arc::new(folder)))
+                .with(Arc::new(Memory::default())),
             history: History::default(),
             history_is_read: false,
             _policy: permission::install(&options),

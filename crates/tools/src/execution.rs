@@ -135,6 +135,10 @@ impl ToolExecution {
         self.shared.extensions.get()
     }
 
+    pub(crate) fn extensions(&self) -> &Extensions {
+        &self.shared.extensions
+    }
+
     /// Reports the live state of the call; it replaces that of an earlier report.
     ///
     /// `Ok(true)` means dispatched: every observer is shown this very report, after all earlier ones of

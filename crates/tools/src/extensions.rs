@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Values by type, at most one of each: how a caller hands a tool what this crate knows nothing of, such
 /// as the calling agent.
@@ -39,7 +39,50 @@ impl fmt::Debug for Extensions {
     }
 }
 
+/// What tools remember of one caller from call to call: one value of each type, made when it is first asked
+/// for. Agents lend theirs to every call, so that what is remembered ends with the agent.
+#[derive(Default)]
+pub struct Memory {
+    values: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl Memory {
+    /// The value of that type.
+    pub fn of<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let value = values
+            .entry(TypeId::of::<T>())
+            .or_insert_with(|| Arc::new(T::default()));
+        Arc::clone(value)
+            .downcast()
+            .expect("a value is stored under its own type")
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").finish_non_exhaustive()
+    }
+}
+
 /// The folder that the caller's relative paths start at and its commands run in; agents lend theirs to
 /// every call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkingDirectory(pub PathBuf);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_keeps_one_value_of_each_type() {
+        let memory = Memory::default();
+        memory
+            .of::<Mutex<u8>>()
+            .lock()
+            .expect("nothing panics under it")
+            .clone_from(&7);
+        assert_eq!(*memory.of::<Mutex<u8>>().lock().expect("nothing panics under it"), 7);
+        assert_eq!(*memory.of::<u8>(), 0);
+    }
+}

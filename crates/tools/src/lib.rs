@@ -53,7 +53,7 @@ pub mod model_check;
 pub use approval::{Approval, ApprovalRequest, Approver};
 pub use error::{ErrorCode, ToolError};
 pub use execution::{ExecutionToken, ToolExecution};
-pub use extensions::{Extensions, WorkingDirectory};
+pub use extensions::{Extensions, Memory, WorkingDirectory};
 pub use limits::{InvalidLimit, ProgressLimits, ToolLimits};
 pub use observation::{ProgressObservation, ResultObservation, StartedObservation};
 pub use policy::{Decision, Executed, Next, ProposedCall, Replacement, Verdict};

@@ -9,8 +9,8 @@ use weft_observe::Subscription;
 use weft_types::{AgentId, CallId, ContentBlock, ToolSpec};
 
 use crate::{
-    CallView, ProgressLimits, ProgressObservation, ResultForView, ResultView, Tool, ToolCallRequest, ToolError,
-    ToolExecution, ToolRegistry, ToolResult,
+    CallView, Extensions, ProgressLimits, ProgressObservation, ResultForView, ResultView, Tool, ToolCallRequest,
+    ToolError, ToolExecution, ToolRegistry, ToolResult,
 };
 
 pub(crate) type Outcome = Result<Value, ToolError>;
@@ -107,7 +107,7 @@ impl Tool for TestTool {
         (self.is_safe)(arguments)
     }
 
-    fn needs_approval(&self, arguments: &Value) -> bool {
+    fn needs_approval(&self, arguments: &Value, _lent: &Extensions) -> bool {
         (self.needs_approval)(arguments)
     }
 

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use weft_types::{ContentBlock, ToolSpec};
 
-use crate::{CallView, ResultForView, ResultView, ToolError, ToolExecution, ToolResult};
+use crate::{CallView, Extensions, ResultForView, ResultView, ToolError, ToolExecution, ToolResult};
 
 /// Something a model can call.
 ///
@@ -47,8 +47,9 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
-    /// The tool's own word on whether this call carries a risk; policies decide what follows from it.
-    fn needs_approval(&self, _arguments: &Value) -> bool {
+    /// The tool's own word on whether this call carries a risk; policies decide what follows from it. `lent`
+    /// is what the caller lends to the call, such as the folder that relative paths start at.
+    fn needs_approval(&self, _arguments: &Value, _lent: &Extensions) -> bool {
         false
     }
 

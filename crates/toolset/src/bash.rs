@@ -32,8 +32,8 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use weft_tools::{
-    CallView, ErrorCode, ExitStatus as ShownExit, ResultForView, ResultView, Tool, ToolError, ToolExecution,
-    WorkingDirectory,
+    CallView, ErrorCode, ExitStatus as ShownExit, Extensions, ResultForView, ResultView, Tool, ToolError,
+    ToolExecution, WorkingDirectory,
 };
 use weft_types::{ContentBlock, ToolSpec, text_of};
 
@@ -208,7 +208,7 @@ impl Tool for Bash {
         serde_json::to_value(exit).ok()
     }
 
-    fn needs_approval(&self, _arguments: &Value) -> bool {
+    fn needs_approval(&self, _arguments: &Value, _lent: &Extensions) -> bool {
         true
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use weft_tool_workflow::WorkflowToolConfig;
-use weft_tools::{CallView, ErrorCode, ToolCallRequest, ToolKind};
+use weft_tools::{CallView, ErrorCode, Extensions, ToolCallRequest, ToolKind};
 use weft_workflow::{StartRequest, TestRun};
 
 use crate::support::{Bench, Caller, said, session, started};
@@ -153,7 +153,11 @@ async fn a_call_without_an_agent_is_refused() {
 #[test]
 fn it_runs_alone_and_asks_nobody() {
     let bench = finishing();
-    assert!(!bench.registry.needs_approval("workflow", &bench.call().raw_arguments));
+    assert!(
+        !bench
+            .registry
+            .needs_approval("workflow", &bench.call().raw_arguments, &Extensions::new())
+    );
     let spec = bench.registry.specs().remove(0);
     assert_eq!(
         spec.parameters["required"],

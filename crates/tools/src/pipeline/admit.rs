@@ -58,7 +58,8 @@ impl Opened {
         let call = ProposedCall {
             name,
             arguments,
-            needs_approval: self.runnable.as_ref().is_ok_and(|tool| tool.needs_approval(arguments)),
+            needs_approval: (self.runnable.as_ref())
+                .is_ok_and(|tool| tool.needs_approval(arguments, self.execution.extensions())),
         };
         match contained(|| self.layer.decide(&call)) {
             Ok(Decision::Allow) => Admission::Pass,

@@ -8,7 +8,7 @@ use weft_types::{ContentBlock, ToolSpec};
 use crate::contain::contained;
 use crate::registry::RegisterError;
 use crate::schema::{MAX_DEPTH, Schema, is_deeper_than};
-use crate::{CallView, ErrorCode, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolResult};
+use crate::{CallView, ErrorCode, Extensions, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolResult};
 
 /// The longest name a tool may have; endpoints refuse longer ones.
 const MAX_NAME_BYTES: usize = 64;
@@ -108,8 +108,8 @@ impl Definition {
     }
 
     /// The tool's word; no word means that there is a risk. Arguments must fit.
-    pub(crate) fn needs_approval(&self, arguments: &Value) -> bool {
-        self.ask("needs_approval", || self.tool.needs_approval(arguments))
+    pub(crate) fn needs_approval(&self, arguments: &Value, lent: &Extensions) -> bool {
+        self.ask("needs_approval", || self.tool.needs_approval(arguments, lent))
             .unwrap_or(true)
     }
 

@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 use crate::contain::contained;
 use crate::registry::{Definition, Layer};
 use crate::{
-    Approver, Decision, Executed, Next, ProposedCall, Registration, ToolExecution, ToolRegistry, ToolResult, Verdict,
-    arguments,
+    Approver, Decision, Executed, Extensions, Next, ProposedCall, Registration, ToolExecution, ToolRegistry,
+    ToolResult, Verdict, arguments,
 };
 
 impl ToolRegistry {
@@ -57,9 +57,9 @@ impl ToolRegistry {
         *own = Some(approver);
     }
 
-    /// Whether the user would be asked before this call runs. A call that cannot run, for its tool or
+    /// Whether the user would be asked before this call runs, given what its caller lends. A call that cannot run, for its tool or
     /// its arguments, is not asked about.
-    pub fn needs_approval(&self, name: &str, raw_arguments: &str) -> bool {
+    pub fn needs_approval(&self, name: &str, raw_arguments: &str, lent: &Extensions) -> bool {
         let arguments = arguments::parse(name, raw_arguments);
         let Some(definition) = self.layer.find(name) else {
             return false;
@@ -70,7 +70,7 @@ impl ToolRegistry {
         let call = ProposedCall {
             name,
             arguments: &arguments.value,
-            needs_approval: definition.needs_approval(&arguments.value),
+            needs_approval: definition.needs_approval(&arguments.value, lent),
         };
         // A policy that panics here will panic again, and fail the call.
         contained(|| self.layer.decide(&call)) == Ok(Decision::Ask)

@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::{code_of, observed, tracing_phases};
 use crate::pipeline::Opened;
 use crate::testing::{Log, TestTool, call, text_of};
-use crate::{Approval, ApprovalRequest, Approver, Decision, ErrorCode, ProposedCall, ToolCallRequest, ToolRegistry};
+use crate::{
+    Approval, ApprovalRequest, Approver, Decision, ErrorCode, Extensions, ProposedCall, ToolCallRequest, ToolRegistry,
+};
 
 /// An approver made of a closure.
 struct Answers<F>(F);
@@ -164,7 +166,10 @@ async fn nobody_is_asked_about_a_call_that_cannot_run() {
     })));
     let _asks_always = registry.before_execute(|_| Decision::Ask);
     for (name, arguments) in [("write", r#"{"path": 1}"#), ("write", "{"), ("none", "{}")] {
-        assert!(!registry.needs_approval(name, arguments), "{name} {arguments}");
+        assert!(
+            !registry.needs_approval(name, arguments, &Extensions::new()),
+            "{name} {arguments}"
+        );
         let call = ToolCallRequest {
             raw_arguments: arguments.into(),
             ..call("c1", name)
@@ -177,14 +182,14 @@ async fn nobody_is_asked_about_a_call_that_cannot_run() {
 #[test]
 fn needs_approval_foretells_whether_the_user_will_be_asked() {
     let registry = asking();
-    assert!(registry.needs_approval("write", ""));
-    assert!(registry.needs_approval("write", r#"{"path": "a"}"#));
-    assert!(!registry.needs_approval("write", r#"{"path": "harmless"}"#));
+    assert!(registry.needs_approval("write", "", &Extensions::new()));
+    assert!(registry.needs_approval("write", r#"{"path": "a"}"#, &Extensions::new()));
+    assert!(!registry.needs_approval("write", r#"{"path": "harmless"}"#, &Extensions::new()));
     let layer = registry.layer();
     let denies = layer.before_execute(|_| Decision::Deny { reason: String::new() });
-    assert!(!layer.needs_approval("write", ""));
+    assert!(!layer.needs_approval("write", "", &Extensions::new()));
     drop(denies);
-    assert!(layer.needs_approval("write", ""));
+    assert!(layer.needs_approval("write", "", &Extensions::new()));
 }
 
 #[tokio::test]
@@ -196,7 +201,7 @@ async fn a_tool_that_panics_over_its_risk_is_risky() {
         true => Decision::Ask,
         false => Decision::Allow,
     });
-    assert!(registry.needs_approval("write", ""));
+    assert!(registry.needs_approval("write", "", &Extensions::new()));
 }
 
 #[tokio::test]
