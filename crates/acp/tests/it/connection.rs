@@ -220,7 +220,7 @@ async fn a_session_that_fails_to_open_says_why() {
             .await;
         assert_eq!((code(&response), error_text(&response)), expected);
     }
-    world.set_opening(Opening::Hangs);
+    world.set_opening(Opening::Hangs(std::sync::Arc::default()));
     let opening = client.request("session/new", json!({ "cwd": "/", "mcpServers": [] }));
     client.notify("$/cancel_request", json!({ "requestId": opening }));
     assert_eq!(code(&client.response(opening).await), -32800);

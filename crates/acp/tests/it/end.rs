@@ -125,7 +125,7 @@ async fn a_session_that_hangs_while_it_opens_does_not_take_the_time_of_the_other
     let session = client.session().await;
     client.start_prompt(&session, "go");
     client.until_status("in_progress").await;
-    world.set_opening(Opening::Hangs);
+    world.set_opening(Opening::Hangs(std::sync::Arc::default()));
     let opening = client.request("session/new", json!({ "cwd": "/", "mcpServers": [] }));
     let (report, lines) = client.end().await;
     assert!(report.unfinished.is_empty() && report.written);

@@ -33,8 +33,12 @@ async fn an_empty_list_is_a_list() {
     let world = World::new(HELLO).stored();
     let mut client = Client::start(world.options()).await;
     assert_eq!(list(&mut client, json!({})).await["result"], json!({ "sessions": [] }));
-    // A session that nothing was said in is none yet.
+    // A session that nothing was said in is none yet, even if its header is there.
     client.session().await;
+    let log = world.log("blank");
+    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    let header = serde_json::to_string(&header("blank", "/")).unwrap();
+    std::fs::write(log, header + "\n").unwrap();
     assert_eq!(list(&mut client, json!({})).await["result"], json!({ "sessions": [] }));
     client.end().await;
 }

@@ -1,8 +1,10 @@
 //! Loads that are ended before they are over.
 
 use std::io::{BufRead as _, BufReader};
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use weft_acp::{CloseGrace, ExitReason, OutboxBytes, StallTimeout};
 use weft_session::Sessions as _;
 use weft_types::{AssistantBlock, ContentBlock, EventBody, StopReason, TurnEnd};
@@ -163,7 +165,7 @@ async fn a_client_that_does_not_read_its_replay_is_given_up() {
 async fn a_close_reaches_a_load_whose_agent_takes_its_time() {
     let (world, session, _) = talked().await;
     let (world, mut client) = beside(&world).await;
-    world.set_opening(Opening::Hangs);
+    world.set_opening(Opening::Hangs(Arc::default()));
     let load = client.request("session/load", params(&session, "/"));
     let close = client.call("session/close", json!({ "sessionId": session })).await;
     assert_eq!(close["result"], json!({}));
@@ -192,15 +194,18 @@ async fn requests_pass_while_a_slow_client_is_shown_a_long_history() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dropping_the_connection_ends_a_load() {
-    let world = long_world();
-    let (slow, _load) = stuck_load(&world, PATIENT).await;
-    let Slow { mut client, go_on } = slow;
+async fn dropping_the_connection_ends_a_load_that_waits() {
+    let (world, session, _) = talked().await;
+    let (world, mut client) = beside(&world).await;
+    let reached = Arc::new(Notify::new());
+    world.set_opening(Opening::Hangs(Arc::clone(&reached)));
+    client.request("session/load", params(&session, "/"));
+    reached.notified().await;
+    let (_world, mut other) = beside(&world).await;
+    assert_eq!(code(&super::load(&mut other, &session).await.0), -32603, "in use");
     client.serving.abort();
     assert!((&mut client.serving).await.unwrap_err().is_cancelled());
-    // The client still does not read, so that the load cannot have come to its own end.
-    let (_world, mut other) = beside(&world).await;
-    while super::load(&mut other, LONG).await.0.get("error").is_some() {}
+    // Its task ends by itself, a moment later.
+    while super::load(&mut other, &session).await.0.get("error").is_some() {}
     other.end().await;
-    drop(go_on);
 }

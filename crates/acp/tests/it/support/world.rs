@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tempfile::TempDir;
+use tokio::sync::Notify;
 use weft_acp::{AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, NewSession, OpenError};
 use weft_agent::{Agent, AgentOptions, Jitter, PermissionMode};
 use weft_model::{Model, ModelRequest, ModelStream, ModelTable, ScriptedModel};
@@ -36,7 +37,8 @@ pub(crate) enum Opening {
     #[default]
     Opens,
     Fails(OpenError),
-    Hangs,
+    /// And says so.
+    Hangs(Arc<Notify>),
 }
 
 impl Opening {
@@ -44,7 +46,10 @@ impl Opening {
         match self {
             Self::Opens => Ok(()),
             Self::Fails(error) => Err(error),
-            Self::Hangs => std::future::pending().await,
+            Self::Hangs(reached) => {
+                reached.notify_one();
+                std::future::pending().await
+            }
         }
     }
 }
