@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use futures::StreamExt as _;
 use weft_model::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ModelTable, ScriptedModel};
-use weft_providers::{OpenAiChat, OpenAiChatConfig, Secret};
+use weft_providers::{EndpointConfig, OpenAiChat, Secret};
 
 use crate::config::{Config, Provider, ProviderKind, settings};
 
@@ -59,7 +59,7 @@ impl Providers {
                 connect_timeout,
                 idle_timeout,
             } => {
-                let mut config = OpenAiChatConfig::new(base_url);
+                let mut config = EndpointConfig::new(base_url);
                 config.connect_timeout = *connect_timeout;
                 config.idle_timeout = *idle_timeout;
                 config.headers = headers

@@ -6,7 +6,13 @@
 //! Retrying is left to the caller: an adapter says what kind of failure it was and how long the endpoint
 //! asked to wait. This crate knows neither agents nor tools.
 
+mod arguments;
 mod crypto;
+mod dialect;
+mod draft;
+mod endpoint;
+mod exchange;
+mod failure;
 mod http;
 mod openai_chat;
 mod redact;
@@ -15,5 +21,6 @@ mod secret;
 mod sse;
 
 pub use crypto::install_crypto;
-pub use openai_chat::{ConfigError, OpenAiChat, OpenAiChatConfig};
+pub use endpoint::{ConfigError, EndpointConfig};
+pub use openai_chat::OpenAiChat;
 pub use secret::Secret;

@@ -1,6 +1,6 @@
 //! The chat-completions protocol: one POST, answered by a stream of JSON chunks.
 //!
-//! [`OpenAiChat`] is the adapter and [`OpenAiChatConfig`] its settings. Endpoints differ in what they
+//! [`OpenAiChat`] is the adapter. Endpoints differ in what they
 //! make of this protocol, and this adapter is generous wherever an answer can only mean one thing:
 //! missing or odd indexes of tool calls, absent ids, `null` anywhere, usage sent twice, an answer in one
 //! piece where a stream was asked for. Where text could be lost it is strict: an answer counts as whole
@@ -9,41 +9,34 @@
 
 mod answer;
 mod calls;
-mod config;
-mod exchange;
-mod failure;
 mod request;
 
 use std::sync::Arc;
 
-use reqwest::Url;
-use reqwest::header::HeaderMap;
+use reqwest::header::AUTHORIZATION;
 use weft_model::{Model, ModelRequest, ModelStream};
 
-pub use config::{ConfigError, OpenAiChatConfig};
+use crate::dialect::Dialect;
+use crate::endpoint::{Endpoint, Protocol};
+use crate::{ConfigError, EndpointConfig, exchange};
 
-use crate::Secret;
-use crate::http::LazyClient;
+static PROTOCOL: Protocol = Protocol {
+    name: "chat completions",
+    version: None,
+    path: &["chat", "completions"],
+    key: (AUTHORIZATION, "Bearer "),
+    headers: &[],
+};
 
 /// An endpoint that speaks chat completions.
 #[derive(Debug)]
 pub struct OpenAiChat {
-    endpoint: Arc<Endpoint>,
+    dialect: Arc<Chat>,
 }
 
-/// All that a request needs of the configuration.
 #[derive(Debug)]
-struct Endpoint {
-    /// Where to post.
-    url: Url,
-    /// The endpoint in errors: `base_url` without a query.
-    name: String,
-    /// Sent with every request; credentials are marked as sensitive.
-    headers: HeaderMap,
-    /// What must not be shown, should the endpoint repeat it.
-    secrets: Vec<Secret>,
-    config: OpenAiChatConfig,
-    client: LazyClient,
+struct Chat {
+    endpoint: Arc<Endpoint>,
 }
 
 impl OpenAiChat {
@@ -52,15 +45,32 @@ impl OpenAiChat {
     /// # Errors
     ///
     /// [`ConfigError`] names the setting that is wrong, what was found and what is allowed.
-    pub fn new(config: OpenAiChatConfig) -> Result<Self, ConfigError> {
+    pub fn new(config: EndpointConfig) -> Result<Self, ConfigError> {
+        let endpoint = Arc::new(config.into_endpoint(&PROTOCOL)?);
         Ok(Self {
-            endpoint: Arc::new(config.into_endpoint()?),
+            dialect: Arc::new(Chat { endpoint }),
         })
     }
 }
 
 impl Model for OpenAiChat {
     fn stream(&self, request: ModelRequest) -> ModelStream {
-        exchange::stream(Arc::clone(&self.endpoint), request)
+        exchange::stream(Arc::clone(&self.dialect), request)
+    }
+}
+
+impl Dialect for Chat {
+    type Answer = answer::ChatAnswer;
+
+    fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
+    }
+
+    fn body(&self, request: &ModelRequest) -> Vec<u8> {
+        request::body(request)
+    }
+
+    fn answer(&self, request: &ModelRequest) -> Self::Answer {
+        answer::ChatAnswer::new(Arc::clone(&self.endpoint), request)
     }
 }

@@ -3,8 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// The most tool calls that one answer may hold.
-pub(super) const MAX_CALLS: usize = 1_024;
+use crate::draft::{MAX_CALLS, WholeCall};
 
 /// The tool calls of an answer, in the order in which they began.
 #[derive(Debug, Default)]
@@ -13,12 +12,9 @@ pub(super) struct Calls {
 }
 
 /// A call, or what has arrived of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct PartialCall {
-    /// Empty if the endpoint gave none.
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) arguments: String,
+#[derive(Debug, Default)]
+struct PartialCall {
+    call: WholeCall,
     /// The endpoint's number for the call: any number, with gaps, or none.
     index: Option<u64>,
 }
@@ -50,7 +46,7 @@ impl Calls {
             }
             None => return Err(TooManyCalls),
         };
-        let call = &mut self.calls[at];
+        let call = &mut self.calls[at].call;
         if call.id.is_empty() {
             call.id.push_str(piece.id);
         }
@@ -63,9 +59,9 @@ impl Calls {
     }
 
     /// The calls, without those of which nothing but a number came.
-    pub(super) fn finish(self) -> Vec<PartialCall> {
-        let something = |call: &PartialCall| !(call.id.is_empty() && call.name.is_empty() && call.arguments.is_empty());
-        self.calls.into_iter().filter(something).collect()
+    pub(super) fn finish(self) -> Vec<WholeCall> {
+        let calls = self.calls.into_iter().map(|partial| partial.call);
+        calls.filter(|call| *call != WholeCall::default()).collect()
     }
 
     /// The call that a piece goes on with; `None` if it begins another.
@@ -77,15 +73,15 @@ impl Calls {
         let by_id = self
             .calls
             .iter()
-            .rposition(|call| call.id == piece.id)
+            .rposition(|partial| partial.call.id == piece.id)
             .filter(|_| !piece.id.is_empty());
         if let Some(at) = by_id {
-            return (!piece.begins_another(&self.calls[at])).then_some(at);
+            return (!piece.begins_another(&self.calls[at].call)).then_some(at);
         }
         match piece.index {
             Some(_) => {
                 let at = self.calls.iter().rposition(|call| call.index == piece.index)?;
-                (!piece.begins_another(&self.calls[at])).then_some(at)
+                (!piece.begins_another(&self.calls[at].call)).then_some(at)
             }
             None if piece.name.is_empty() => self.calls.len().checked_sub(1),
             None => None,
@@ -114,7 +110,7 @@ impl<'a> Piece<'a> {
     }
 
     /// Whether a piece with the id or the index of a call is nevertheless no part of it.
-    fn begins_another(&self, call: &PartialCall) -> bool {
+    fn begins_another(&self, call: &WholeCall) -> bool {
         if self.name.is_empty() {
             return false;
         }

@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use weft_model::ModelRequest;
 use weft_types::{AssistantBlock, Message, ToolSpec, text_of};
+
+use crate::arguments::arguments_object;
 
 /// The body of a request.
 pub(super) fn body(request: &ModelRequest) -> Vec<u8> {
@@ -142,17 +143,4 @@ fn wire_answer(blocks: &[AssistantBlock]) -> Option<WireMessage<'_>> {
         reasoning_content,
         tool_calls,
     })
-}
-
-/// Arguments as a JSON object, since some endpoints refuse a history with anything else. What the model
-/// wrote instead of one is kept as a text in it, so that it can see its own mistake.
-fn arguments_object(arguments: &str) -> Cow<'_, str> {
-    let trimmed = arguments.trim();
-    if trimmed.is_empty() {
-        return Cow::Borrowed("{}");
-    }
-    if trimmed.starts_with('{') && serde_json::from_str::<IgnoredAny>(trimmed).is_ok() {
-        return Cow::Borrowed(arguments);
-    }
-    Cow::Owned(serde_json::json!({ "not_a_json_object": arguments }).to_string())
 }

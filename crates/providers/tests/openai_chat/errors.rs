@@ -281,7 +281,7 @@ async fn no_answer_at_all_is_a_network_failure() {
 async fn an_endpoint_over_tls_is_spoken_to_in_tls_with_the_certificates_of_the_system() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
-    let model = OpenAiChat::new(OpenAiChatConfig::new(format!("https://127.0.0.1:{port}"))).expect("a good URL");
+    let model = OpenAiChat::new(EndpointConfig::new(format!("https://127.0.0.1:{port}"))).expect("a good URL");
     let server = async {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         let mut hello = [0; 3];

@@ -6,7 +6,7 @@ use super::server::End;
 use super::*;
 
 /// Checks that an endless answer is ended by a limit, and the connection with it.
-async fn check(reply: Reply, change: impl FnOnce(&mut OpenAiChatConfig), kind: ModelErrorKind, expected: &str) {
+async fn check(reply: Reply, change: impl FnOnce(&mut EndpointConfig), kind: ModelErrorKind, expected: &str) {
     let mut server = Server::start([reply.then(End::Repeat)]).await;
     let mut config = config(&server);
     change(&mut config);
@@ -24,7 +24,7 @@ async fn check(reply: Reply, change: impl FnOnce(&mut OpenAiChatConfig), kind: M
 #[tokio::test]
 async fn an_endless_event_is_ended() {
     let expected = "is too long: an event of the stream is longer than max_event_bytes (4096)";
-    let shrink = |config: &mut OpenAiChatConfig| config.max_event_bytes = 4_096;
+    let shrink = |config: &mut EndpointConfig| config.max_event_bytes = 4_096;
     let body = "data: ".to_owned() + &"a".repeat(100);
     check(
         Reply::stream(&body).in_pieces_of(1_000),
@@ -38,7 +38,7 @@ async fn an_endless_event_is_ended() {
 #[tokio::test]
 async fn an_endless_answer_is_ended() {
     let expected = "is too long: more than max_answer_bytes (2048)";
-    let shrink = |config: &mut OpenAiChatConfig| config.max_answer_bytes = 2_048;
+    let shrink = |config: &mut EndpointConfig| config.max_answer_bytes = 2_048;
     check(Reply::stream(say("more ")), shrink, ModelErrorKind::Protocol, expected).await;
     check(
         Reply::stream(call(0, "x", "read", "more")),

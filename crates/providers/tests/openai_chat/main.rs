@@ -14,13 +14,13 @@ use std::time::Duration;
 use futures::StreamExt;
 use server::{Reply, Server};
 use weft_model::{AgentRole, Model, ModelError, ModelEvent, ModelRequest, RequestOrigin};
-use weft_providers::{OpenAiChat, OpenAiChatConfig, Secret};
+use weft_providers::{EndpointConfig, OpenAiChat, Secret};
 use weft_types::{CallId, ContentBlock, Message, SessionId, StopReason, Usage};
 
 const KEY: &str = "hunter2-hunter2";
 
-fn config(server: &Server) -> OpenAiChatConfig {
-    let mut config = OpenAiChatConfig::new(server.url());
+fn config(server: &Server) -> EndpointConfig {
+    let mut config = EndpointConfig::new(server.url());
     config.api_key = Some(Secret::new(KEY));
     config
 }

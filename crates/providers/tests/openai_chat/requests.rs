@@ -122,7 +122,7 @@ async fn an_endpoint_on_this_machine_is_reached_without_the_proxy_of_the_environ
 #[tokio::test]
 async fn configured_headers_win_and_a_key_is_optional() {
     let mut server = Server::start([Reply::stream(DONE)]).await;
-    let mut config = OpenAiChatConfig::new(server.url());
+    let mut config = EndpointConfig::new(server.url());
     config.headers = vec![
         ("X-Extra".into(), Secret::new("1")),
         ("User-Agent".into(), Secret::new("me")),

@@ -96,7 +96,7 @@ async fn connecting_has_a_limit() {
     // The system takes the connection, but nobody answers the handshake.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
-    let mut config = OpenAiChatConfig::new(format!("https://127.0.0.1:{port}/v1"));
+    let mut config = EndpointConfig::new(format!("https://127.0.0.1:{port}/v1"));
     config.connect_timeout = Duration::from_millis(50);
     let model = OpenAiChat::new(config).expect("a good configuration");
     let items: Vec<_> = model.stream(ask("go")).collect().await;

@@ -7,7 +7,7 @@ use reqwest::header::{HeaderMap, LOCATION};
 use serde_json::Value;
 use weft_model::{ModelError, ModelErrorKind};
 
-use super::Endpoint;
+use crate::endpoint::Endpoint;
 use crate::http::root_cause;
 use crate::redact::excerpt;
 use crate::retry_after::{retry_after, should_retry};
@@ -23,18 +23,21 @@ const OVERFLOW: &[&str] = &[
     "prompt is too long",
     "input is too long",
     "too many input tokens",
+    "exceed context limit",
+    "request_too_large",
 ];
 /// Words by which endpoints say that there is nothing left to pay with.
 const NO_CREDIT: &[&str] = &[
     "insufficient_quota",
     "insufficient balance",
     "insufficient credit",
+    "credit balance",
     "billing",
 ];
 
 impl Endpoint {
     /// The error for an answer whose status is not a success.
-    pub(super) fn refused(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
+    pub(crate) fn refused(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
         let told = Told::read(body);
         let (kind, hint) = judge_status(status.as_u16(), &told);
         let mut message = format!("{} answered {status}", self.name);
@@ -58,7 +61,7 @@ impl Endpoint {
     }
 
     /// The error for an error object in place of an answer, or in the middle of one.
-    pub(super) fn failed(&self, value: &Value) -> ModelError {
+    pub(crate) fn failed(&self, value: &Value) -> ModelError {
         let told = Told::from_value(value).unwrap_or_else(|| Told::plain(&value.to_string()));
         let (kind, hint) = judge_words(&told);
         let said = excerpt(&told.message, &self.secrets);
@@ -67,7 +70,7 @@ impl Endpoint {
     }
 
     /// The error for a request that got no answer at all.
-    pub(super) fn unreachable(&self, error: &reqwest::Error) -> ModelError {
+    pub(crate) fn unreachable(&self, error: &reqwest::Error) -> ModelError {
         let limit = self.config.connect_timeout;
         let cause = if error.is_connect() && error.is_timeout() {
             format!("no connection within {limit:?} (connect_timeout)")
@@ -81,30 +84,30 @@ impl Endpoint {
     }
 
     /// The error for an answer that does not begin.
-    pub(super) fn silent(&self, waited: Duration) -> ModelError {
+    pub(crate) fn silent(&self, waited: Duration) -> ModelError {
         let message = format!("{} did not answer within {waited:?} (idle_timeout)", self.name);
         ModelError::new(ModelErrorKind::Network, message)
     }
 
     /// The error for an answer that does not come to its end.
-    pub(super) fn incomplete(&self, why: impl std::fmt::Display) -> ModelError {
+    pub(crate) fn incomplete(&self, why: impl std::fmt::Display) -> ModelError {
         let message = format!("the answer of {} is incomplete: {why}", self.name);
         ModelError::new(ModelErrorKind::Incomplete, message)
     }
 
     /// The error for an answer that is not of this protocol; `found` is what came instead.
-    pub(super) fn foreign(&self, what: &str, found: &str) -> ModelError {
+    pub(crate) fn foreign(&self, what: &str, found: &str) -> ModelError {
         let message = format!(
-            "{} answered with {what} instead of chat completions: {}; check base_url, and whether this network asks \
-             for a login",
+            "{} answered with {what} instead of {}: {}; check base_url, and whether this network asks for a login",
             self.name,
+            self.protocol.name,
             excerpt(found, &self.secrets)
         );
         ModelError::new(ModelErrorKind::Protocol, message)
     }
 
     /// The error for an answer beyond one of our own limits.
-    pub(super) fn too_long(&self, limit: impl std::fmt::Display) -> ModelError {
+    pub(crate) fn too_long(&self, limit: impl std::fmt::Display) -> ModelError {
         ModelError::new(
             ModelErrorKind::Protocol,
             format!("the answer of {} is too long: {limit}", self.name),
@@ -174,7 +177,7 @@ fn judge_status(status: u16, told: &Told) -> Judgement {
         400 | 413 | 422 | 500 if told.has(OVERFLOW) => (ModelErrorKind::ContextOverflow, None),
         413 => (ModelErrorKind::ContextOverflow, None),
         402 => (ModelErrorKind::Auth, Some(TOP_UP)),
-        429 if told.has(NO_CREDIT) => (ModelErrorKind::Auth, Some(TOP_UP)),
+        400 | 403 | 429 if told.has(NO_CREDIT) => (ModelErrorKind::Auth, Some(TOP_UP)),
         401 | 403 => (ModelErrorKind::Auth, Some(CHECK_KEY)),
         429 => (ModelErrorKind::RateLimited, None),
         408 | 409 | 425 | 500.. => (ModelErrorKind::Overloaded, None),
@@ -210,7 +213,7 @@ fn judge_words(told: &Told) -> Judgement {
             (ModelErrorKind::Auth, Some(CHECK_KEY)),
         ),
         (
-            &["overloaded", "server_error", "unavailable", "timeout"],
+            &["overloaded", "server_error", "api_error", "unavailable", "timeout"],
             (ModelErrorKind::Overloaded, None),
         ),
         (&["invalid_request"], (ModelErrorKind::InvalidRequest, None)),

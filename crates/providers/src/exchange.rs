@@ -9,9 +9,8 @@ use reqwest::{Response, StatusCode};
 use tokio::time::timeout;
 use weft_model::{ModelError, ModelEvent, ModelRequest, ModelStream};
 
-use super::Endpoint;
-use super::answer::{Answer, Events};
-use super::request::body;
+use crate::dialect::{Answer, Dialect, Events};
+use crate::endpoint::Endpoint;
 use crate::http::root_cause;
 use crate::sse::{SseDecoder, SseEvent};
 
@@ -21,9 +20,9 @@ const MAX_REFUSAL: usize = 64 << 10;
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Sends a request at the first poll and streams its answer. Dropping the stream drops the connection.
-pub(super) fn stream(endpoint: Arc<Endpoint>, request: ModelRequest) -> ModelStream {
+pub(crate) fn stream<D: Dialect>(dialect: Arc<D>, request: ModelRequest) -> ModelStream {
     let start = Exchange {
-        endpoint,
+        dialect,
         events: Events::new(),
         state: State::Asking(Box::new(request)),
     };
@@ -32,30 +31,28 @@ pub(super) fn stream(endpoint: Arc<Endpoint>, request: ModelRequest) -> ModelStr
     }))
 }
 
-struct Exchange {
-    endpoint: Arc<Endpoint>,
+struct Exchange<D: Dialect> {
+    dialect: Arc<D>,
     events: Events,
-    state: State,
+    state: State<D::Answer>,
 }
 
-enum State {
+enum State<A> {
     Asking(Box<ModelRequest>),
-    Reading(Box<Reading>),
+    Reading(Box<Reading<A>>),
     /// An error to be given once the events before it are.
     Failed(ModelError),
     Ended,
 }
 
-impl Exchange {
+impl<D: Dialect> Exchange<D> {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             if let Some(event) = self.events.pop_front() {
                 return Some(Ok(event));
             }
             let next = match std::mem::replace(&mut self.state, State::Ended) {
-                State::Asking(request) => self
-                    .endpoint
-                    .ask(&request)
+                State::Asking(request) => ask(&*self.dialect, &request)
                     .await
                     .map(|reading| State::Reading(reading.into())),
                 State::Reading(mut reading) => match reading.advance(&mut self.events).await {
@@ -71,33 +68,40 @@ impl Exchange {
     }
 }
 
+/// Sends a request and waits for the head of the answer.
+async fn ask<D: Dialect>(dialect: &D, request: &ModelRequest) -> Result<Reading<D::Answer>, ModelError> {
+    let endpoint = dialect.endpoint();
+    let (origin, model) = (&request.origin, request.model.as_str());
+    tracing::debug!(endpoint = endpoint.name, model, session = %origin.session, origin.turn, origin.step, "asking");
+    let response = endpoint.post(dialect.body(request)).await?;
+    Ok(Reading {
+        endpoint: Arc::clone(endpoint),
+        answer: dialect.answer(request),
+        body: Body::Unknown(Vec::new()),
+        claims_html: is_html(response.headers()),
+        response,
+    })
+}
+
 impl Endpoint {
-    /// Sends a request and waits for the head of the answer.
-    async fn ask(self: &Arc<Self>, request: &ModelRequest) -> Result<Reading, ModelError> {
-        let (origin, model) = (&request.origin, request.model.as_str());
-        tracing::debug!(endpoint = self.name, model, session = %origin.session, origin.turn, origin.step, "asking");
+    /// Posts a body and waits for the head of the answer, which is a success.
+    async fn post(&self, body: Vec<u8>) -> Result<Response, ModelError> {
         let client = self.client.get().await?;
         let post = client.post(self.url.clone()).header(CONTENT_TYPE, "application/json");
         let post = post
             .header(ACCEPT, "text/event-stream")
             .headers(self.headers.clone())
-            .body(body(request));
+            .body(body);
         let wait = self.config.idle_timeout;
         let response = match timeout(wait, post.send()).await {
             Ok(sent) => sent.map_err(|error| self.unreachable(&error))?,
             Err(_) => return Err(self.silent(wait)),
         };
         let status = response.status();
-        if !status.is_success() {
-            return Err(self.refusal(status, response).await);
+        if status.is_success() {
+            return Ok(response);
         }
-        Ok(Reading {
-            endpoint: Arc::clone(self),
-            answer: Answer::new(Arc::clone(self), request),
-            body: Body::Unknown(Vec::new()),
-            claims_html: is_html(response.headers()),
-            response,
-        })
+        Err(self.refusal(status, response).await)
     }
 
     /// Reads what an endpoint says with a refusal, as far as it comes.
@@ -120,12 +124,12 @@ impl Endpoint {
 }
 
 /// An answer that is being read.
-struct Reading {
+struct Reading<A> {
     endpoint: Arc<Endpoint>,
     response: Response,
     claims_html: bool,
     body: Body,
-    answer: Answer,
+    answer: A,
 }
 
 /// What the bytes turn out to be. Their first one decides, since headers are often wrong.
@@ -137,7 +141,7 @@ enum Body {
     Json(Vec<u8>),
 }
 
-impl Reading {
+impl<A: Answer> Reading<A> {
     /// Reads on; `false` when there is no more to read.
     async fn advance(&mut self, events: &mut Events) -> Result<bool, ModelError> {
         let idle = self.endpoint.config.idle_timeout;

@@ -1,23 +1,23 @@
-//! The settings of an endpoint.
+//! An endpoint: its settings, checked, and all that a request needs of them.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use thiserror::Error;
 
-use super::Endpoint;
 use crate::Secret;
 use crate::http::LazyClient;
 
 /// How to reach an endpoint and how long to wait for it.
 #[derive(Clone, Debug)]
-pub struct OpenAiChatConfig {
-    /// The endpoint's URL up to and without `/chat/completions`; `http` or `https`, a slash at the end
-    /// makes no difference, a query is kept.
+pub struct EndpointConfig {
+    /// The endpoint's URL up to and without the path of its protocol, such as `/chat/completions`; `http`
+    /// or `https`, a slash at the end makes no difference, a query is kept.
     pub base_url: String,
-    /// Sent as a bearer token; white space around it is left out. `None` for endpoints that need no key.
+    /// Sent in the header that the protocol has for it; white space around it is left out. `None` for
+    /// endpoints that need no key.
     pub api_key: Option<Secret>,
     /// Further headers, which win over those the adapter sends. Values count as credentials.
     pub headers: Vec<(String, Secret)>,
@@ -37,7 +37,38 @@ const IDLE_TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(1)..=Durati
 const EVENT_BYTES: RangeInclusive<usize> = 1 << 10..=64 << 20;
 const ANSWER_BYTES: RangeInclusive<usize> = 1 << 10..=256 << 20;
 
-impl OpenAiChatConfig {
+/// What the endpoints of one protocol have in common.
+#[derive(Debug)]
+pub(crate) struct Protocol {
+    /// What its answers are, for errors.
+    pub(crate) name: &'static str,
+    /// A segment of the path that a base URL may end with or leave out.
+    pub(crate) version: Option<&'static str>,
+    /// The segments after it.
+    pub(crate) path: &'static [&'static str],
+    /// The header that holds the key, and what stands before the key in it.
+    pub(crate) key: (HeaderName, &'static str),
+    /// Sent with every request.
+    pub(crate) headers: &'static [(&'static str, &'static str)],
+}
+
+/// All that a request needs of the configuration.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) protocol: &'static Protocol,
+    /// Where to post.
+    pub(crate) url: Url,
+    /// The endpoint in errors: `base_url` without a query.
+    pub(crate) name: String,
+    /// Sent with every request; credentials are marked as sensitive.
+    pub(crate) headers: HeaderMap,
+    /// What must not be shown, should the endpoint repeat it.
+    pub(crate) secrets: Vec<Secret>,
+    pub(crate) config: EndpointConfig,
+    pub(crate) client: LazyClient,
+}
+
+impl EndpointConfig {
     /// The defaults for an endpoint.
     pub fn new(base_url: impl Into<String>) -> Self {
         Self {
@@ -52,23 +83,24 @@ impl OpenAiChatConfig {
     }
 
     /// Checks every setting.
-    pub(super) fn into_endpoint(self) -> Result<Endpoint, ConfigError> {
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] names the first one that is wrong.
+    pub(crate) fn into_endpoint(self, protocol: &'static Protocol) -> Result<Endpoint, ConfigError> {
         in_range("connect_timeout", &self.connect_timeout, &CONNECT_TIMEOUT)?;
         in_range("idle_timeout", &self.idle_timeout, &IDLE_TIMEOUT)?;
         in_range("max_event_bytes", &self.max_event_bytes, &EVENT_BYTES)?;
         in_range("max_answer_bytes", &self.max_answer_bytes, &ANSWER_BYTES)?;
-        let base = base_url(&self.base_url)?;
-        let (headers, secrets) = self.credentials()?;
-        let mut url = base.clone();
-        url.path_segments_mut()
-            .expect("http URLs have paths")
-            .pop_if_empty()
-            .extend(["chat", "completions"]);
+        let base = base_url(&self.base_url, protocol)?;
+        let (headers, secrets) = self.credentials(protocol)?;
+        let url = protocol.url(&base);
         let mut name = base;
         name.set_query(None);
         let client = LazyClient::new(&url, self.connect_timeout);
         let name = name.as_str().trim_end_matches('/').to_owned();
         Ok(Endpoint {
+            protocol,
             url,
             name,
             headers,
@@ -78,8 +110,11 @@ impl OpenAiChatConfig {
         })
     }
 
-    fn credentials(&self) -> Result<(HeaderMap, Vec<Secret>), ConfigError> {
-        let mut headers = HeaderMap::new();
+    fn credentials(&self, protocol: &Protocol) -> Result<(HeaderMap, Vec<Secret>), ConfigError> {
+        let fixed = protocol.headers.iter();
+        let mut headers: HeaderMap = fixed
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect();
         let mut secrets = Vec::new();
         if let Some(key) = &self.api_key {
             let key = key.expose().trim();
@@ -90,7 +125,8 @@ impl OpenAiChatConfig {
                 ));
             }
             secrets.push(Secret::new(key));
-            headers.insert(AUTHORIZATION, header_value("api_key", &format!("Bearer {key}"))?);
+            let (name, scheme) = &protocol.key;
+            headers.insert(name, header_value("api_key", &format!("{scheme}{key}"))?);
         }
         for (name, value) in &self.headers {
             let parsed = HeaderName::try_from(name.as_str())
@@ -102,7 +138,21 @@ impl OpenAiChatConfig {
     }
 }
 
-fn in_range<T: PartialOrd + std::fmt::Debug>(
+impl Protocol {
+    fn url(&self, base: &Url) -> Url {
+        let mut url = base.clone();
+        let last = base.path().trim_end_matches('/').rsplit('/').next();
+        let version = self.version.filter(|version| last != Some(*version));
+        url.path_segments_mut()
+            .expect("http URLs have paths")
+            .pop_if_empty()
+            .extend(version)
+            .extend(self.path);
+        url
+    }
+}
+
+pub(crate) fn in_range<T: PartialOrd + std::fmt::Debug>(
     key: &str,
     found: &T,
     allowed: &RangeInclusive<T>,
@@ -117,7 +167,7 @@ fn in_range<T: PartialOrd + std::fmt::Debug>(
     ))
 }
 
-fn base_url(text: &str) -> Result<Url, ConfigError> {
+fn base_url(text: &str, protocol: &Protocol) -> Result<Url, ConfigError> {
     let bad = |what: String| ConfigError::new("base_url", what);
     let expected = "expected a URL such as https://api.example.com/v1";
     let url = Url::parse(text.trim()).map_err(|error| bad(format!("found \"{text}\" ({error}), {expected}")))?;
@@ -132,9 +182,10 @@ fn base_url(text: &str) -> Result<Url, ConfigError> {
     if url.fragment().is_some() {
         return Err(bad(format!("found \"{text}\", {expected}, without a fragment")));
     }
-    if url.path().trim_end_matches('/').ends_with("/chat/completions") {
+    let path = format!("/{}", protocol.path.join("/"));
+    if url.path().trim_end_matches('/').ends_with(&path) {
         return Err(bad(format!(
-            "found \"{text}\", expected it without /chat/completions, which is added"
+            "found \"{text}\", expected it without {path}, which is added"
         )));
     }
     Ok(url)
@@ -156,7 +207,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             key: key.into(),
             message: message.into(),
@@ -176,19 +227,39 @@ impl ConfigError {
 
 #[cfg(test)]
 mod tests {
+    use reqwest::header::AUTHORIZATION;
+
     use super::*;
+
+    static CHAT: Protocol = Protocol {
+        name: "chat completions",
+        version: None,
+        path: &["chat", "completions"],
+        key: (AUTHORIZATION, "Bearer "),
+        headers: &[],
+    };
+    static VERSIONED: Protocol = Protocol {
+        name: "messages",
+        version: Some("v1"),
+        path: &["messages"],
+        key: (AUTHORIZATION, ""),
+        headers: &[("x-version", "7")],
+    };
 
     #[track_caller]
     fn url(base: &str, expected: &str) {
-        let endpoint = OpenAiChatConfig::new(base).into_endpoint().expect("a good URL");
+        let endpoint = EndpointConfig::new(base).into_endpoint(&CHAT).expect("a good URL");
         assert_eq!(endpoint.url.as_str(), expected);
     }
 
     #[track_caller]
-    fn bad(change: impl FnOnce(&mut OpenAiChatConfig), expected: &str) {
-        let mut config = OpenAiChatConfig::new("https://a.example/v1");
+    fn bad(change: impl FnOnce(&mut EndpointConfig), expected: &str) {
+        let mut config = EndpointConfig::new("https://a.example/v1");
         change(&mut config);
-        assert_eq!(config.into_endpoint().expect_err("a bad setting").to_string(), expected);
+        assert_eq!(
+            config.into_endpoint(&CHAT).expect_err("a bad setting").to_string(),
+            expected
+        );
     }
 
     #[test]
@@ -203,9 +274,27 @@ mod tests {
     }
 
     #[test]
+    fn a_version_is_added_unless_the_base_ends_with_it() {
+        for (base, expected) in [
+            ("https://a.example", "https://a.example/v1/messages"),
+            ("https://a.example/v1/", "https://a.example/v1/messages"),
+            ("https://a.example/x/v1", "https://a.example/x/v1/messages"),
+            (
+                "https://a.example/anthropic/",
+                "https://a.example/anthropic/v1/messages",
+            ),
+            ("https://a.example/xv1?q=1", "https://a.example/xv1/v1/messages?q=1"),
+        ] {
+            let endpoint = EndpointConfig::new(base).into_endpoint(&VERSIONED).expect("a good URL");
+            assert_eq!(endpoint.url.as_str(), expected);
+            assert_eq!(endpoint.headers["x-version"], "7");
+        }
+    }
+
+    #[test]
     fn a_query_is_not_shown() {
-        let endpoint = OpenAiChatConfig::new("https://a.example/v1/?key=abc")
-            .into_endpoint()
+        let endpoint = EndpointConfig::new("https://a.example/v1/?key=abc")
+            .into_endpoint(&CHAT)
             .expect("a good URL");
         assert_eq!(endpoint.name, "https://a.example/v1");
     }
@@ -275,10 +364,10 @@ mod tests {
             |config| config.headers = vec![("x a".into(), Secret::new("b"))],
             "headers: found \"x a\", expected the name of a header",
         );
-        let mut config = OpenAiChatConfig::new("https://a.example/v1");
+        let mut config = EndpointConfig::new("https://a.example/v1");
         config.api_key = Some(Secret::new("hunter2\n"));
         config.headers = vec![("x-key".into(), Secret::new("swordfish"))];
-        let endpoint = config.into_endpoint().expect("good settings");
+        let endpoint = config.into_endpoint(&CHAT).expect("good settings");
         assert_eq!(endpoint.headers[AUTHORIZATION], "Bearer hunter2");
         let debug = format!("{endpoint:?}");
         assert!(!debug.contains("hunter2") && !debug.contains("swordfish"), "{debug}");
