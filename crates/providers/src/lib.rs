@@ -6,6 +6,7 @@
 //! Retrying is left to the caller: an adapter says what kind of failure it was and how long the endpoint
 //! asked to wait. This crate knows neither agents nor tools.
 
+mod anthropic;
 mod arguments;
 mod crypto;
 mod dialect;
@@ -14,12 +15,14 @@ mod endpoint;
 mod exchange;
 mod failure;
 mod http;
+mod kept;
 mod openai_chat;
 mod redact;
 mod retry_after;
 mod secret;
 mod sse;
 
+pub use anthropic::{Anthropic, AnthropicConfig, Thinking};
 pub use crypto::install_crypto;
 pub use endpoint::{ConfigError, EndpointConfig};
 pub use openai_chat::OpenAiChat;

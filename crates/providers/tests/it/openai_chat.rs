@@ -4,7 +4,6 @@ mod calls;
 mod errors;
 mod limits;
 mod requests;
-mod server;
 mod stopping;
 mod streams;
 
@@ -12,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use server::{Reply, Server};
-use weft_model::{AgentRole, Model, ModelError, ModelEvent, ModelRequest, RequestOrigin};
+use weft_model::{Model, ModelError, ModelEvent, ModelRequest};
 use weft_providers::{EndpointConfig, OpenAiChat, Secret};
-use weft_types::{CallId, ContentBlock, Message, SessionId, StopReason, Usage};
+use weft_types::{CallId, ContentBlock, Message, StopReason, Usage};
 
-const KEY: &str = "hunter2-hunter2";
+use crate::server::{self, Reply, Server};
+use crate::support::{self, KEY, ask, text, tool_call};
 
 fn config(server: &Server) -> EndpointConfig {
     let mut config = EndpointConfig::new(server.url());
@@ -29,24 +28,6 @@ fn model(server: &Server) -> OpenAiChat {
     OpenAiChat::new(config(server)).expect("a good configuration")
 }
 
-fn ask(prompt: &str) -> ModelRequest {
-    ModelRequest {
-        model: "test-model".into(),
-        system: "be brief".into(),
-        messages: vec![Message::User {
-            content: vec![ContentBlock::text(prompt)],
-        }],
-        tools: Arc::from([]),
-        origin: RequestOrigin {
-            role: AgentRole::Main,
-            label: None,
-            session: SessionId::new("s"),
-            turn: 3,
-            step: 2,
-        },
-    }
-}
-
 /// What one request gets from an endpoint that answers like this.
 async fn answer(reply: Reply) -> Vec<Result<ModelEvent, ModelError>> {
     let server = Server::start([reply]).await;
@@ -55,21 +36,12 @@ async fn answer(reply: Reply) -> Vec<Result<ModelEvent, ModelError>> {
 
 /// A good answer.
 async fn good(reply: Reply) -> Vec<ModelEvent> {
-    let items = answer(reply).await;
-    items.into_iter().map(|item| item.expect("a good answer")).collect()
+    support::good(answer(reply).await)
 }
 
 /// The events before the error, and the error, which ends the stream.
 async fn bad(reply: Reply) -> (Vec<ModelEvent>, ModelError) {
-    let mut items = answer(reply).await;
-    let error = items.pop().expect("an item").expect_err("an error at the end");
-    (
-        items
-            .into_iter()
-            .map(|item| item.expect("only the last item is an error"))
-            .collect(),
-        error,
-    )
+    support::bad(answer(reply).await)
 }
 
 /// A chunk of a stream with one delta.
@@ -94,18 +66,6 @@ fn finish(reason: &str) -> String {
 
 const USAGE: &str = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":5}}\n\n";
 const DONE: &str = "data: [DONE]\n\n";
-
-fn text(text: &str) -> ModelEvent {
-    ModelEvent::TextDelta(text.into())
-}
-
-fn tool_call(id: &str, name: &str, arguments: &str) -> ModelEvent {
-    ModelEvent::ToolCall {
-        id: CallId::new(id),
-        name: name.into(),
-        arguments: arguments.into(),
-    }
-}
 
 fn usage() -> ModelEvent {
     ModelEvent::Usage(Usage {

@@ -104,8 +104,11 @@ async fn an_endpoint_on_this_machine_is_reached_without_the_proxy_of_the_environ
     let nobody = "http://127.0.0.1:9";
     let this = std::env::current_exe().expect("a path");
     let mut test = tokio::process::Command::new(this);
-    test.args(["--exact", "requests::head_names_the_endpoint_the_key_and_the_client"])
-        .kill_on_drop(true);
+    test.args([
+        "--exact",
+        "openai_chat::requests::head_names_the_endpoint_the_key_and_the_client",
+    ])
+    .kill_on_drop(true);
     for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
         test.env(name, nobody);
     }

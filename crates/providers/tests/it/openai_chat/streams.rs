@@ -1,6 +1,7 @@
 //! Good answers, however they are sent.
 
 use super::*;
+use crate::support::thought;
 
 fn hello() -> Vec<ModelEvent> {
     vec![
@@ -53,7 +54,6 @@ async fn sse_11_reasoning_is_told_apart_from_text_under_both_its_names() {
         finish("stop"),
         DONE.into(),
     ];
-    let thought = |text: &str| ModelEvent::ReasoningDelta(text.into());
     let expected = [
         thought("hm "),
         thought("yes"),
