@@ -39,17 +39,21 @@ pub trait FileLayer: Send + Sync {
     /// Opens a file to lock it and to write into it, making it if need be.
     ///
     /// # Errors
-    /// The platform's.
+    /// The platform's; [`io::ErrorKind::InvalidInput`] if what is there is no regular file.
     fn open_to_lock(&self, path: &Path) -> io::Result<File> {
+        match regular(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         private(OpenOptions::new().read(true).write(true).create(true).truncate(false)).open(path)
     }
 
     /// Opens a file to read it.
     ///
     /// # Errors
-    /// The platform's.
+    /// The platform's; [`io::ErrorKind::InvalidInput`] if what is there is no regular file.
     fn open(&self, path: &Path) -> io::Result<File> {
-        File::open(path)
+        open_regular(path)
     }
 
     /// Reads on from where `file` stands; 0 at its end.
@@ -121,6 +125,19 @@ pub trait FileLayer: Send + Sync {
 pub struct RealFiles;
 
 impl FileLayer for RealFiles {}
+
+/// Opens a regular file to read it: to open a pipe would be to wait for somebody who writes into it.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    regular(path)?;
+    File::open(path)
+}
+
+fn regular(path: &Path) -> io::Result<()> {
+    if path.metadata()?.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+}
 
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]

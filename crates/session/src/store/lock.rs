@@ -110,7 +110,8 @@ pub(crate) fn running(files: &dyn FileLayer, paths: &SessionPaths) -> Result<Opt
     let path = paths.lock();
     let file = match files.open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // What is no file nobody can lock.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => return Ok(None),
         Err(error) => return Err(StoreError::io("open the lock", &path)(error)),
     };
     match file.try_lock_shared() {

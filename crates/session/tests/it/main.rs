@@ -11,6 +11,8 @@ mod list;
 mod migrate;
 mod properties;
 mod records;
+#[cfg(unix)]
+mod special;
 mod store;
 mod transfer;
 mod verify;

@@ -1,7 +1,7 @@
 //! Every session of a store, told by its log, with the index as a cache.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -10,6 +10,7 @@ use weft_types::{SessionId, UnixMillis};
 
 use super::fold::{Fold, Folded};
 use super::index::{self, Listed, Stamp};
+use crate::store::files::open_regular;
 use crate::store::layout::Layout;
 use crate::store::{StoreError, StoreOptions};
 
@@ -163,7 +164,7 @@ impl<'a> Survey<'a> {
 
     fn fold(&mut self, path: &Path, known: Option<Listed>) -> io::Result<(Stamp, Folded)> {
         let max_line_bytes = self.options.max_line_bytes;
-        let mut log = File::open(path)?;
+        let mut log = open_regular(path)?;
         let stamp = Stamp::of(&log.metadata()?);
         let grown = known.filter(|known| known.stamp.is_some_and(|known| known.may_have_grown_to(stamp)));
         if let Some(Listed { fold, .. }) = grown {

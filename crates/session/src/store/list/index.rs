@@ -4,7 +4,7 @@
 //! it is only ever replaced as a whole.
 
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
@@ -14,6 +14,7 @@ use weft_types::SessionId;
 
 use super::fold::Fold;
 use crate::store::FileLayer;
+use crate::store::files::open_regular;
 use crate::store::layout::Layout;
 
 /// Changed whenever what stands in the file does.
@@ -81,7 +82,10 @@ struct Head {
 
 /// Reads an index, in the order of the ids; none if there is no whole one of this format.
 pub(super) fn load(path: &Path) -> Option<Vec<Listed>> {
-    let bytes = fs::read(path).ok()?;
+    let mut bytes = Vec::new();
+    open_regular(path)
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .ok()?;
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (head, rows) = bytes.split_at(end + 1);
     let head: Head = serde_json::from_slice(head).ok()?;
