@@ -1,6 +1,7 @@
 //! Replacing a log by its rewritten self, in one step.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use weft_types::SessionHeader;
@@ -20,7 +21,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Whenever it dies, the log is the old one or the new one. The caller holds the session's lock, and syncs the folder.
 ///
 /// # Errors
-/// The disk fails; the log is as it was.
+/// The disk fails, or an event would be longer than is read again; the log is as it was.
 pub(crate) fn rewrite(
     store: &FileStore,
     header: &SessionHeader,
@@ -48,7 +49,7 @@ fn write_anew(
     (log, new): (&Path, &Path),
     marks: &Marks,
 ) -> Result<Marks, StoreError> {
-    let files = &*store.options().files;
+    let (files, limit) = (&*store.options().files, store.options().max_line_bytes);
     let failed = |error| StoreError::io("write", new)(error);
     if new.exists() {
         fs::remove_file(new).map_err(StoreError::io("remove", new))?;
@@ -70,7 +71,14 @@ fn write_anew(
         for event in pages::read(store, (&header.id, log), window, Keep::First)? {
             let begin = text.len();
             line::write(&mut text, &*event).map_err(failed)?;
-            written.push_bytes(text.len() - begin);
+            let bytes = text.len() - begin;
+            // The line feed does not count.
+            if bytes - 1 > limit {
+                let seq = event.seq;
+                let why = format!("with its checksum event {seq} is longer than max_line_bytes, {limit}");
+                return Err(failed(io::Error::new(io::ErrorKind::InvalidData, why)));
+            }
+            written.push_bytes(bytes);
         }
         if text.len() >= CHUNK_BYTES {
             files.write(&file, &text).map_err(failed)?;

@@ -172,6 +172,14 @@ fn a_line_beyond_the_limit_is_refused_without_being_read_whole() {
     let long = "x".repeat(65 << 10);
     assert!(import(long.clone()).contains("line 1: it is longer than max_line_bytes, 65536"));
     assert!(import(sound() + &long).contains("line 5: it is longer than max_line_bytes, 65536"));
+    // As it comes it is short enough; with its checksum nobody could read it.
+    let title = |len: usize| EventBody::SessionTitle { title: "x".repeat(len) };
+    let lines = |len| log_text(&header_of("s", 5), [title(len)]);
+    let beside = lines(0).lines().nth(1).expect("an event").len();
+    assert!(
+        import(lines((64 << 10) - beside))
+            .contains("line 2: with its checksum it is longer than max_line_bytes, 65536")
+    );
 }
 
 /// Input that ends in an error.

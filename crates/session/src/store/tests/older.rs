@@ -79,6 +79,31 @@ fn an_older_log_is_rewritten_when_it_is_opened_and_kept() {
 }
 
 #[test]
+fn an_older_log_with_a_line_that_a_checksum_makes_too_long_stays_as_it_is() {
+    let limit = 64 << 10;
+    let fixture = Fixture::with(|options| options.max_line_bytes = limit);
+    let lines = |len| {
+        let header = json!({ "version": 1, "id": "s", "createdAt": 7, "cwd": "/work", "origin": "user", "depth": 0 });
+        let title = json!({ "seq": 0, "time": 3, "type": "session/title", "data": { "title": "x".repeat(len) } });
+        (format!("{header}\n"), format!("{title}\n"))
+    };
+    let beside = lines(0).1.len() - 1;
+    let (header, event) = lines(limit - beside);
+    let log = (header + &event).into_bytes();
+    fixture.write(&log);
+    let opened = fixture.open();
+    let new = fixture.folder().join("log.rewrite");
+    let reason = format!(
+        "failed to write {}: with its checksum event 0 is longer than max_line_bytes, {limit}",
+        new.display()
+    );
+    assert_eq!(opened.notes, [Note::ReadOnly(ReadOnly::NoWriting(reason))]);
+    assert_eq!(opened.events.len(), 1);
+    assert_eq!(fixture.bytes(), log);
+    assert_eq!(fixture.names(), ["lock", "log.jsonl"]);
+}
+
+#[test]
 fn a_log_of_a_later_version_is_refused_by_its_number_and_untouched() {
     let fixture = Fixture::new();
     let later = b"{\"version\":3,\"what\":\"ever\",\"crc\":1234}\nunknown\n";

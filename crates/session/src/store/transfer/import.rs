@@ -116,7 +116,7 @@ impl<'a> Import<'a> {
         for left in [&raw, &new] {
             discard(left)?;
         }
-        Output::create(files, &raw)?.copy(header, lines)?;
+        Output::create(self.store, &raw)?.copy(header, lines)?;
         self.write_anew(&raw, &new)?;
         discard(&raw)?;
         files.rename(&new, &log).map_err(StoreError::io("make", &log))?;
@@ -136,8 +136,8 @@ impl<'a> Import<'a> {
     fn write_anew(&self, raw: &Path, new: &Path) -> Result<(), StoreError> {
         let as_import = |line| move |error| as_import(error, line);
         let mut scan = LogScan::open_at(self.store, self.id, raw).map_err(as_import(1))?;
-        let mut out = Output::create(&*self.store.options().files, new)?;
-        out.line(scan.header())?;
+        let mut out = Output::create(self.store, new)?;
+        out.line(scan.header(), 1)?;
         loop {
             let line = scan.marks().end().line;
             let Some(event) = scan.next().map_err(as_import(line))? else {
@@ -146,10 +146,11 @@ impl<'a> Import<'a> {
             if scan.debris() > 0 {
                 return refuse(line, TORN);
             }
-            out.line(&*event)?;
+            out.line(&*event, line)?;
         }
+        let line = scan.marks().end().line;
         if let Some(event) = scan.accept_unterminated() {
-            out.line(&*event)?;
+            out.line(&*event, line)?;
         }
         match scan.ending() {
             Ending::Whole | Ending::Unterminated(_) => out.sync(),
@@ -205,10 +206,13 @@ struct Output<'a> {
     path: &'a Path,
     file: File,
     text: Vec<u8>,
+    max_line_bytes: usize,
 }
 
 impl<'a> Output<'a> {
-    fn create(files: &'a dyn FileLayer, path: &'a Path) -> Result<Self, StoreError> {
+    fn create(store: &'a FileStore, path: &'a Path) -> Result<Self, StoreError> {
+        let options = store.options();
+        let files = &*options.files;
         let file = files.create(path).map_err(StoreError::io("create", path))?;
         let text = Vec::new();
         Ok(Self {
@@ -216,11 +220,18 @@ impl<'a> Output<'a> {
             path,
             file,
             text,
+            max_line_bytes: options.max_line_bytes,
         })
     }
 
-    fn line(&mut self, value: &impl Serialize) -> Result<(), StoreError> {
+    /// Writes what came in on line `at`, unless its checksum makes it longer than is read again.
+    fn line(&mut self, value: &impl Serialize, at: u64) -> Result<(), StoreError> {
+        let begin = self.text.len();
         line::write(&mut self.text, value).map_err(StoreError::io("write", self.path))?;
+        // The line feed does not count.
+        if self.text.len() - begin - 1 > self.max_line_bytes {
+            return refuse(at, format!("with its checksum {}", too_long(self.max_line_bytes)));
+        }
         if self.text.len() >= CHUNK_BYTES {
             self.flush()
         } else {
