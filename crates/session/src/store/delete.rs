@@ -75,8 +75,12 @@ impl FileStore {
         if !paths.folder.is_dir() {
             return Ok(None);
         }
-        let lock = SessionLock::take(&*self.options().files, &paths, &id, &self.options().program)?;
-        Ok(Some(Doomed { id, paths, _lock: lock }))
+        match SessionLock::take(&*self.options().files, &paths, &id, &self.options().program) {
+            Ok(lock) => Ok(Some(Doomed { id, paths, _lock: lock })),
+            // Another deleted it meanwhile.
+            Err(_) if !paths.folder.exists() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// In one step there is no such session any more; its files go after that.

@@ -187,6 +187,11 @@ fn take_lock(
     let files = &*store.options().files;
     match SessionLock::take(files, paths, id, &store.options().program) {
         Ok(lock) => Ok(Ok(lock)),
+        Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound && !paths.folder.exists() => {
+            // Another deleted it meanwhile.
+            let (session, reason) = (id.clone(), "there is none of this id");
+            Err(StoreError::NotFound { session, reason })
+        }
         Err(StoreError::Io { attempt, path, source }) if cannot_write(source.kind()) => {
             if let Some(holder) = lock::running(files, paths)? {
                 return Err(StoreError::InUse {

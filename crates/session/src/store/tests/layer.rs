@@ -31,6 +31,8 @@ pub(super) struct Layer {
     on_sync: Mutex<Option<OnSync>>,
     /// Whether the next lock is deleted as soon as it was opened.
     loses_lock: AtomicBool,
+    /// Whether the folder of the next lock is deleted before that is opened.
+    loses_folder: AtomicBool,
 }
 
 type OnSync = Box<dyn Fn(&str) + Send>;
@@ -77,6 +79,11 @@ impl Layer {
     /// Has the next lock deleted between its opening and its locking, as by whoever deletes the session.
     pub(super) fn lose_lock(&self) {
         self.loses_lock.store(true, Ordering::SeqCst);
+    }
+
+    /// Has the session whose lock is opened next deleted before, by another.
+    pub(super) fn lose_folder(&self) {
+        self.loses_folder.store(true, Ordering::SeqCst);
     }
 
     /// Forgets what was planned.
@@ -132,6 +139,9 @@ impl FileLayer for Layer {
 
     fn open_to_lock(&self, path: &Path) -> io::Result<File> {
         self.check(Act::OpenToLock)?;
+        if self.loses_folder.swap(false, Ordering::SeqCst) {
+            std::fs::remove_dir_all(path.parent().unwrap_or(path))?;
+        }
         let file = RealFiles.open_to_lock(path)?;
         if self.loses_lock.swap(false, Ordering::SeqCst) {
             std::fs::remove_file(path)?;

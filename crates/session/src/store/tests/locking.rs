@@ -87,6 +87,21 @@ fn a_lock_that_is_deleted_before_it_is_locked_is_no_lock() {
 }
 
 #[test]
+fn a_session_that_another_deletes_first_is_not_found() {
+    for attempt in [
+        |store: &FileStore| store.open(&id()).map(drop),
+        |store: &FileStore| store.delete(&id()).map(drop),
+    ] {
+        let fixture = Fixture::new();
+        drop(fixture.create(short_turns(1)));
+        fixture.layer.lose_folder();
+        let error = attempt(&fixture.store).expect_err("it is gone");
+        let text = "failed to find session s: there is none of this id";
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+#[test]
 fn an_id_that_is_no_plain_file_name_is_not_found() {
     let fixture = Fixture::new();
     drop(fixture.create(short_turns(1)));
