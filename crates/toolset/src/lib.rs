@@ -1,5 +1,8 @@
 //! Built-in coding tools.
 //!
+//! [`Read`], [`Edit`] and [`Write`] work on files: within the session's folder, and on nothing but regular
+//! files. What an agent has seen of a file is remembered, so that no change of somebody else's is lost.
+//!
 //! [`Bash`] runs shell commands, each in a process group of its own that ends with its call. What a
 //! command leaves behind all the same belongs to [`Orphans`], which the program adopts at its start and
 //! ends as its last act.
@@ -11,7 +14,15 @@
 //! editors, agents or workflows.
 
 mod bash;
+mod edit;
+mod files;
 mod orphans;
+mod read;
+mod write;
 
 pub use bash::{Bash, BashConfig, InvalidSetting};
+pub use edit::Edit;
+pub use files::{FilesConfig, InvalidFilesSetting};
 pub use orphans::{Orphans, Survivors};
+pub use read::Read;
+pub use write::Write;

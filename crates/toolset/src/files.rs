@@ -1,0 +1,26 @@
+//! What the file tools share: where a path leads, how a file is opened, what its bytes are.
+//!
+//! A path is resolved once, with all its links ([`Place`]). From then on it is walked folder by folder
+//! without following any link, so that one that appears meanwhile is an error and not a way out.
+
+mod config;
+mod fence;
+mod job;
+mod known;
+mod missing;
+mod open;
+mod place;
+mod replace;
+#[cfg(test)]
+pub(crate) mod stage;
+mod text;
+
+pub use config::{FilesConfig, InvalidFilesSetting};
+pub(crate) use fence::fenced;
+pub(crate) use job::{arguments, blocking, check_cancel, folder_of, outcome};
+pub(crate) use known::{Knowledge, Known};
+pub(crate) use missing::describe_missing;
+pub(crate) use open::{Found, Opened, find, head_of, names_in};
+pub(crate) use place::{Place, leaves_folder};
+pub(crate) use replace::replace;
+pub(crate) use text::{Encoding, TextFile, Unreadable};
