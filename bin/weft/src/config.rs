@@ -18,7 +18,7 @@ mod tests;
 pub(crate) use error::ConfigError;
 pub(crate) use home::Home;
 use layer::{Layer, Owner};
-pub(crate) use provider::{PROVIDER_KEYS, Provider, ProviderKind};
+pub(crate) use provider::{Endpoint, PROVIDER_KEYS, Provider, ProviderKind};
 use settings::{Kind, Setting, Value};
 
 /// What the environment and the flags set.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use futures::StreamExt as _;
 use weft_model::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ModelTable, ScriptedModel};
-use weft_providers::{EndpointConfig, OpenAiChat, Secret};
+use weft_providers::{Anthropic, AnthropicConfig, EndpointConfig, OpenAiChat, Secret};
 
-use crate::config::{Config, Provider, ProviderKind, settings};
+use crate::config::{Config, Endpoint, Provider, ProviderKind, settings};
 
 /// All providers of a configuration. They are made once and shared by every session.
 #[derive(Clone, Default)]
@@ -52,34 +52,40 @@ impl Providers {
                 }
                 Ok(model)
             }
-            ProviderKind::OpenAiChat {
-                base_url,
-                api_key_env,
-                headers,
-                connect_timeout,
-                idle_timeout,
-            } => {
-                let mut config = EndpointConfig::new(base_url);
-                config.connect_timeout = *connect_timeout;
-                config.idle_timeout = *idle_timeout;
-                config.headers = headers
-                    .iter()
-                    .map(|(name, text)| (name.clone(), Secret::new(text)))
-                    .collect();
-                if let Some(variable) = api_key_env {
-                    self.secret_variables.push(variable.clone());
-                    match std::env::var(variable) {
-                        Ok(key) if !key.is_empty() => config.api_key = Some(Secret::new(key)),
-                        _ => {
-                            return Ok(Arc::new(NoKey {
-                                variable: variable.clone(),
-                            }));
-                        }
-                    }
-                }
-                Ok(Arc::new(OpenAiChat::new(config)?))
-            }
+            ProviderKind::OpenAiChat(endpoint) => Ok(match self.endpoint(endpoint) {
+                Ok(config) => Arc::new(OpenAiChat::new(config)?),
+                Err(no_key) => Arc::new(no_key),
+            }),
+            ProviderKind::Anthropic {
+                endpoint,
+                max_tokens,
+                thinking,
+            } => Ok(match self.endpoint(endpoint) {
+                Ok(endpoint) => Arc::new(Anthropic::new(AnthropicConfig {
+                    endpoint,
+                    max_tokens: *max_tokens,
+                    thinking: *thinking,
+                })?),
+                Err(no_key) => Arc::new(no_key),
+            }),
         }
+    }
+
+    /// An endpoint with its key out of the environment.
+    fn endpoint(&mut self, endpoint: &Endpoint) -> Result<EndpointConfig, NoKey> {
+        let mut config = EndpointConfig::new(&endpoint.base_url);
+        config.connect_timeout = endpoint.connect_timeout;
+        config.idle_timeout = endpoint.idle_timeout;
+        let headers = endpoint.headers.iter();
+        config.headers = headers.map(|(name, text)| (name.clone(), Secret::new(text))).collect();
+        if let Some(variable) = &endpoint.api_key_env {
+            self.secret_variables.push(variable.clone());
+            let key = std::env::var(variable).ok().filter(|key| !key.is_empty());
+            config.api_key = Some(Secret::new(key.ok_or_else(|| NoKey {
+                variable: variable.clone(),
+            })?));
+        }
+        Ok(config)
     }
 }
 

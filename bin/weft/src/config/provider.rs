@@ -1,11 +1,13 @@
 //! The `[providers.NAME]` tables.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
+use weft_providers::Thinking;
 
 use super::error::{ConfigError, Source};
 use super::settings::render;
@@ -20,39 +22,62 @@ pub(crate) struct Provider {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProviderKind {
     /// Any endpoint that speaks chat completions.
-    OpenAiChat {
-        base_url: String,
-        api_key_env: Option<String>,
-        headers: BTreeMap<String, String>,
-        connect_timeout: Duration,
-        idle_timeout: Duration,
+    OpenAiChat(Endpoint),
+    /// An endpoint that speaks Anthropic's Messages.
+    Anthropic {
+        endpoint: Endpoint,
+        max_tokens: u32,
+        thinking: Thinking,
     },
     /// Scripted replies from a file.
     Scripted { script: PathBuf },
+}
+
+/// What every kind of endpoint takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    pub(crate) base_url: String,
+    pub(crate) api_key_env: Option<String>,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
 }
 
 /// The keys of a provider table: name, what it takes.
 pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
     (
         "kind",
-        "\"openai-chat\" (any endpoint that speaks chat completions) or \"scripted\" (replies from a file)",
+        "\"openai-chat\" (any endpoint that speaks chat completions), \"anthropic\" (Messages) or \"scripted\" (replies \
+         from a file)",
     ),
     (
         "base_url",
-        "the endpoint's URL up to and without `/chat/completions`; for `openai-chat`",
+        "the endpoint's URL up to and without `/chat/completions` or `/v1/messages`; for every kind but `scripted`",
     ),
     (
         "api_key_env",
-        "the environment variable that holds the key; for `openai-chat`, absent where none is needed",
+        "the environment variable that holds the key; for every kind but `scripted`, absent where none is needed",
     ),
-    ("headers", "a table of further request headers; for `openai-chat`"),
+    (
+        "headers",
+        "a table of further request headers; for every kind but `scripted`",
+    ),
     (
         "connect_timeout",
-        "how long connecting may take, 1s to 10m, default 30s; for `openai-chat`",
+        "how long connecting may take, 1s to 10m, default 30s; for every kind but `scripted`",
     ),
     (
         "idle_timeout",
-        "how long the stream may be silent, 1s to 1h, default 5m; for `openai-chat`",
+        "how long the stream may be silent, 1s to 1h, default 5m; for every kind but `scripted`",
+    ),
+    (
+        "max_tokens",
+        "the most tokens of one answer, thinking included, 1 to 1000000, default 32000; for `anthropic`",
+    ),
+    (
+        "thinking",
+        "\"adaptive\", or for models before Claude 4.6 a budget of tokens, at least 1024 and less than `max_tokens`; for \
+         `anthropic`, absent to leave it to the model",
     ),
     (
         "script",
@@ -60,9 +85,14 @@ pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
     ),
 ];
 
-const KINDS: &str = "\"openai-chat\" or \"scripted\"";
-const OPENAI_CHAT_KEYS: &[&str] = &["base_url", "api_key_env", "headers", "connect_timeout", "idle_timeout"];
+const KINDS: &str = "\"openai-chat\", \"anthropic\" or \"scripted\"";
+const ENDPOINT_KEYS: &[&str] = &["base_url", "api_key_env", "headers", "connect_timeout", "idle_timeout"];
+const ANTHROPIC_KEYS: &[&str] = &["max_tokens", "thinking"];
 const SCRIPTED_KEYS: &[&str] = &["script"];
+
+const MAX_TOKENS: RangeInclusive<u32> = 1..=1_000_000;
+const DEFAULT_MAX_TOKENS: u32 = 32_000;
+const MIN_BUDGET: u32 = 1_024;
 
 /// Reads the `providers` table.
 pub(crate) fn parse_providers(
@@ -107,6 +137,20 @@ fn of_type(value: &Spanned<DeValue<'_>>) -> String {
     format!("a value of type {}", value.get_ref().type_str())
 }
 
+/// A number or a text as it stands in the file, for an error; of anything else its type.
+fn found(value: &Spanned<DeValue<'_>>) -> String {
+    match value.get_ref() {
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::String(text) => format!("\"{text}\""),
+        _ => of_type(value),
+    }
+}
+
+fn whole_number(value: &Spanned<DeValue<'_>>) -> Option<u32> {
+    let number = value.get_ref().as_integer()?;
+    u32::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
 /// One provider's table while it is read.
 struct Reader<'a, 'i> {
     source: Source<'a>,
@@ -119,17 +163,20 @@ impl Reader<'_, '_> {
     fn provider(&self) -> Result<Provider, ConfigError> {
         let kind = match self.text("kind")?.as_deref() {
             Some("openai-chat") => {
-                self.only(OPENAI_CHAT_KEYS)?;
-                ProviderKind::OpenAiChat {
-                    base_url: self.base_url()?,
-                    api_key_env: self.text("api_key_env")?,
-                    headers: self.headers()?,
-                    connect_timeout: self.span("connect_timeout", 30, 600)?,
-                    idle_timeout: self.span("idle_timeout", 300, 3_600)?,
+                self.only(&[ENDPOINT_KEYS])?;
+                ProviderKind::OpenAiChat(self.endpoint()?)
+            }
+            Some("anthropic") => {
+                self.only(&[ENDPOINT_KEYS, ANTHROPIC_KEYS])?;
+                let max_tokens = self.number("max_tokens", &MAX_TOKENS)?.unwrap_or(DEFAULT_MAX_TOKENS);
+                ProviderKind::Anthropic {
+                    endpoint: self.endpoint()?,
+                    max_tokens,
+                    thinking: self.thinking(max_tokens)?,
                 }
             }
             Some("scripted") => {
-                self.only(SCRIPTED_KEYS)?;
+                self.only(&[SCRIPTED_KEYS])?;
                 ProviderKind::Scripted { script: self.script()? }
             }
             Some(other) => return Err(self.bad("kind", &format!("\"{other}\""), KINDS)),
@@ -139,7 +186,8 @@ impl Reader<'_, '_> {
     }
 
     /// Refuses keys that a provider of this kind does not have.
-    fn only(&self, keys: &[&str]) -> Result<(), ConfigError> {
+    fn only(&self, keys: &[&[&str]]) -> Result<(), ConfigError> {
+        let keys = keys.concat();
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
             if name != "kind" && !keys.contains(&name) {
@@ -152,6 +200,48 @@ impl Reader<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn endpoint(&self) -> Result<Endpoint, ConfigError> {
+        Ok(Endpoint {
+            base_url: self.base_url()?,
+            api_key_env: self.text("api_key_env")?,
+            headers: self.headers()?,
+            connect_timeout: self.span("connect_timeout", 30, 600)?,
+            idle_timeout: self.span("idle_timeout", 300, 3_600)?,
+        })
+    }
+
+    /// A budget of tokens, or the word for letting the model choose.
+    fn thinking(&self, max_tokens: u32) -> Result<Thinking, ConfigError> {
+        let Some(value) = self.table.get("thinking") else {
+            return Ok(Thinking::Unsaid);
+        };
+        if value.get_ref().as_str() == Some("adaptive") {
+            return Ok(Thinking::Adaptive);
+        }
+        let most = max_tokens.saturating_sub(1);
+        if let Some(budget) = whole_number(value)
+            && (MIN_BUDGET..=most).contains(&budget)
+        {
+            return Ok(Thinking::Budget(budget));
+        }
+        let expected =
+            format!("\"adaptive\", or a whole number from {MIN_BUDGET} to {most}, which is below max_tokens");
+        Err(self.bad("thinking", &found(value), &expected))
+    }
+
+    fn number(&self, key: &str, allowed: &RangeInclusive<u32>) -> Result<Option<u32>, ConfigError> {
+        let Some(value) = self.table.get(key) else {
+            return Ok(None);
+        };
+        match whole_number(value).filter(|number| allowed.contains(number)) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let expected = format!("a whole number from {} to {}", allowed.start(), allowed.end());
+                Err(self.bad(key, &found(value), &expected))
+            }
+        }
     }
 
     fn base_url(&self) -> Result<String, ConfigError> {

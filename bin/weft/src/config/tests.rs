@@ -1,3 +1,5 @@
+use weft_providers::Thinking;
+
 use super::*;
 
 #[track_caller]
@@ -64,7 +66,7 @@ fn an_unknown_key_names_the_known_ones() {
     );
     refused(
         "modell = \"x\"\n",
-        "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, bash, workflow, acp, store, providers",
+        "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, files, bash, workflow, acp, store, providers",
     );
     refused(
         "agent = 3\n",
@@ -92,7 +94,7 @@ fn a_value_out_of_range_or_of_another_type_names_the_range() {
 fn a_bad_provider_is_refused_with_its_place() {
     refused(
         "[providers.x]\nkind = \"openai\"\n",
-        "config.toml:2:8: providers.x.kind: found \"openai\", expected \"openai-chat\" or \"scripted\"",
+        "config.toml:2:8: providers.x.kind: found \"openai\", expected \"openai-chat\", \"anthropic\" or \"scripted\"",
     );
     refused(
         "[providers.x]\nkind = \"openai-chat\"\n",
@@ -109,6 +111,52 @@ fn a_bad_provider_is_refused_with_its_place() {
     refused(
         "[providers.x]\nkind = \"openai-chat\"\nbase_url = \"http://x\"\nidle_timeout = \"0s\"\n",
         "config.toml:4:16: providers.x.idle_timeout: found \"0s\", expected a duration from \"1s\" to \"1h\"",
+    );
+}
+
+#[test]
+fn what_anthropic_takes_beside_its_endpoint_is_checked() {
+    const HEAD: &str = "[providers.x]\nkind = \"anthropic\"\nbase_url = \"https://x\"\n";
+    let read = |more: &str| {
+        let text = format!("{HEAD}{more}");
+        let layer = Layer::parse(Path::new("config.toml"), &text, Owner::User).expect("a good provider");
+        match &layer.providers["x"].kind {
+            ProviderKind::Anthropic {
+                max_tokens, thinking, ..
+            } => (*max_tokens, *thinking),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(read(""), (32_000, Thinking::Unsaid));
+    assert_eq!(read("max_tokens = 0x1000\n"), (4_096, Thinking::Unsaid));
+    assert_eq!(read("thinking = \"adaptive\"\n"), (32_000, Thinking::Adaptive));
+    assert_eq!(
+        read("max_tokens = 2_000\nthinking = 1_999\n"),
+        (2_000, Thinking::Budget(1_999))
+    );
+    let bad = |more: &str, expected: &str| refused(&format!("{HEAD}{more}"), expected);
+    bad(
+        "max_tokens = 0\n",
+        "config.toml:4:14: providers.x.max_tokens: found 0, expected a whole number from 1 to 1000000",
+    );
+    bad(
+        "max_tokens = \"many\"\n",
+        "config.toml:4:14: providers.x.max_tokens: found \"many\", expected a whole number from 1 to 1000000",
+    );
+    bad(
+        "thinking = 32000\n",
+        "config.toml:4:12: providers.x.thinking: found 32000, expected \"adaptive\", or a whole number from 1024 to 31999, \
+         which is below max_tokens",
+    );
+    bad(
+        "thinking = true\n",
+        "config.toml:4:12: providers.x.thinking: found a value of type boolean, expected \"adaptive\", or a whole number \
+         from 1024 to 31999, which is below max_tokens",
+    );
+    refused(
+        "[providers.x]\nkind = \"openai-chat\"\nbase_url = \"https://x\"\nmax_tokens = 1\n",
+        "config.toml:4:1: providers.x.max_tokens: unknown key for this kind, expected one of kind, base_url, api_key_env, \
+         headers, connect_timeout, idle_timeout",
     );
 }
 
