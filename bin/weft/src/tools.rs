@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use weft_tool_workflow::{WorkflowTool, WorkflowToolConfig};
 use weft_tools::{ProgressLimits, Tool, ToolLimits, ToolRegistry};
-use weft_toolset::{Bash, BashConfig};
+use weft_toolset::{Bash, BashConfig, Edit, FilesConfig, Read, Write};
 use weft_workflow_js::{EngineConfig, JsEngine};
 
 use crate::config::Config;
@@ -42,6 +42,23 @@ fn limits(config: &Config) -> anyhow::Result<ToolLimits> {
 }
 
 fn all(config: &Config, secret_variables: &[String]) -> anyhow::Result<Vec<Arc<dyn Tool>>> {
+    let files = FilesConfig {
+        read_lines: config.size(&settings::READ_LINES),
+        read_bytes: config.size(&settings::READ_BYTES),
+        line_chars: config.size(&settings::LINE_CHARS),
+        max_bytes: config.size(&settings::FILE_BYTES),
+        diff_bytes: config.size(&settings::DIFF_BYTES),
+    };
+    Ok(vec![
+        Arc::new(Read::new(files.clone())?),
+        Arc::new(Edit::new(files.clone())?),
+        Arc::new(Write::new(files)?),
+        Arc::new(bash(config, secret_variables)?),
+        Arc::new(workflow(config)?),
+    ])
+}
+
+fn bash(config: &Config, secret_variables: &[String]) -> anyhow::Result<Bash> {
     let (default_timeout, max_timeout) = (
         config.span(&settings::BASH_TIMEOUT),
         config.span(&settings::BASH_MAX_TIMEOUT),
@@ -52,14 +69,17 @@ fn all(config: &Config, secret_variables: &[String]) -> anyhow::Result<Vec<Arc<d
         render(default_timeout),
         render(max_timeout),
     );
-    let bash = BashConfig {
+    Ok(Bash::new(BashConfig {
         default_timeout,
         max_timeout,
         max_output_chars: config.size(&settings::BASH_OUTPUT),
         live_tail_bytes: config.size(&settings::BASH_TAIL),
         report_interval: Duration::from_millis(100),
         hidden_environment: secret_variables.to_vec(),
-    };
+    })?)
+}
+
+fn workflow(config: &Config) -> anyhow::Result<WorkflowTool> {
     let concurrent = config.size(&settings::WORKFLOW_CONCURRENT);
     let heap = config.size(&settings::WORKFLOW_HEAP);
     let engine = JsEngine::new(EngineConfig {
@@ -79,15 +99,12 @@ fn all(config: &Config, secret_variables: &[String]) -> anyhow::Result<Vec<Arc<d
         max_narration_per_second: u32::try_from(config.count(&settings::WORKFLOW_NARRATION)).unwrap_or(u32::MAX),
         ..EngineConfig::default()
     })?;
-    let workflow = WorkflowToolConfig::default()
+    let limits = WorkflowToolConfig::default()
         .result_chars(config.size(&settings::WORKFLOW_RESULT))?
         .max_depth(u32::try_from(config.count(&settings::MAX_DEPTH))?)?
         // The engine keeps its own grace; this is for one that does not.
         .teardown(config.span(&settings::WORKFLOW_GRACE) + Duration::from_secs(5))?;
-    Ok(vec![
-        Arc::new(Bash::new(bash)?),
-        Arc::new(WorkflowTool::new(Arc::new(engine), workflow)),
-    ])
+    Ok(WorkflowTool::new(Arc::new(engine), limits))
 }
 
 /// The catalogue of tools, as the documentation has it.

@@ -54,7 +54,7 @@ pub(crate) static MODE: Setting = Setting {
         words: &["ask", "full"],
     },
     project: false,
-    doc: "What a tool may do without a question: `ask` asks before shell commands, `full` never asks.",
+    doc: "What a tool may do without a question: `ask` asks before commands and changes of files, `full` never asks.",
 };
 pub(crate) static MAX_STEPS: Setting = count(
     "agent.max_steps",
@@ -111,6 +111,41 @@ pub(crate) static PROGRESS_CONTENT: Setting = count(
     KIB,
     MIB,
     "The most text of one progress report.",
+);
+pub(crate) static READ_LINES: Setting = count(
+    "files.read_lines",
+    2_000,
+    1,
+    100_000,
+    "The most lines of a file that the model is given at a time.",
+);
+pub(crate) static READ_BYTES: Setting = count(
+    "files.read_bytes",
+    64 * KIB,
+    KIB,
+    4 * MIB,
+    "The most text of a file that the model is given at a time.",
+);
+pub(crate) static LINE_CHARS: Setting = count(
+    "files.line_chars",
+    2_000,
+    80,
+    100_000,
+    "The most characters of one line that the model is given; the rest of the line is cut off.",
+);
+pub(crate) static FILE_BYTES: Setting = count(
+    "files.max_bytes",
+    16 * MIB,
+    64 * KIB,
+    256 * MIB,
+    "The largest file that is edited or written; larger ones are read in parts only.",
+);
+pub(crate) static DIFF_BYTES: Setting = count(
+    "files.diff_bytes",
+    64 * KIB,
+    0,
+    MIB,
+    "The most text of either side of a change that a card shows; a larger change is told in words.",
 );
 pub(crate) static BASH_TIMEOUT: Setting = millis(
     "bash.timeout",
@@ -300,6 +335,11 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &MAX_PARALLEL_CALLS,
     &PROGRESS_TITLE,
     &PROGRESS_CONTENT,
+    &READ_LINES,
+    &READ_BYTES,
+    &LINE_CHARS,
+    &FILE_BYTES,
+    &DIFF_BYTES,
     &BASH_TIMEOUT,
     &BASH_MAX_TIMEOUT,
     &BASH_OUTPUT,
