@@ -89,7 +89,7 @@ struct Messages {
     endpoint: Arc<Endpoint>,
     max_tokens: u32,
     thinking: Thinking,
-    kept: Arc<Kept<blocks::KeptAnswer>>,
+    kept: Arc<Kept<blocks::Sealed>>,
 }
 
 impl Anthropic {

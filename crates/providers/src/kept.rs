@@ -8,7 +8,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weft_types::{CallId, SessionId};
+use weft_types::{AssistantBlock, CallId, Message, SessionId};
 
 /// How much one adapter keeps, in bytes.
 pub(crate) const MAX_KEPT: usize = 16 << 20;
@@ -16,22 +16,38 @@ pub(crate) const MAX_KEPT: usize = 16 << 20;
 /// A session, and the first call of an answer in it.
 type Place = (SessionId, CallId);
 
+/// An answer with reasoning and calls, to be sent back in this order.
+#[derive(Debug)]
+pub(crate) struct KeptAnswer<R> {
+    pub(crate) blocks: Vec<KeptBlock<R>>,
+}
+
+/// A block of a [`KeptAnswer`].
+#[derive(Debug)]
+pub(crate) enum KeptBlock<R> {
+    Text(String),
+    /// Reasoning as its endpoint wants it back.
+    Sealed(R),
+    /// The next call of the message; the conversation holds it.
+    Call,
+}
+
 /// Answers that called tools, as they came. The oldest go first when there are too many.
 #[derive(Debug)]
-pub(crate) struct Kept<T> {
+pub(crate) struct Kept<R> {
     max_bytes: usize,
-    answers: Mutex<Answers<T>>,
+    answers: Mutex<Answers<R>>,
 }
 
 #[derive(Debug)]
-struct Answers<T> {
-    by_place: HashMap<Place, (Arc<T>, usize)>,
+struct Answers<R> {
+    by_place: HashMap<Place, (Arc<KeptAnswer<R>>, usize)>,
     /// Every place of the map once, the oldest first.
     order: VecDeque<Place>,
     bytes: usize,
 }
 
-impl<T> Kept<T> {
+impl<R> Kept<R> {
     pub(crate) fn new(max_bytes: usize) -> Self {
         Self {
             max_bytes,
@@ -43,11 +59,17 @@ impl<T> Kept<T> {
         }
     }
 
-    /// Keeps an answer of a session under its first call; `bytes` is what it counts for.
-    pub(crate) fn put(&self, session: &SessionId, first_call: &CallId, answer: T, bytes: usize) {
+    /// Keeps an answer of a session under its first call; `sealed` is how long a piece of reasoning is, in
+    /// bytes.
+    pub(crate) fn put(
+        &self,
+        session: &SessionId,
+        first_call: &CallId,
+        answer: KeptAnswer<R>,
+        sealed: impl Fn(&R) -> usize,
+    ) {
         let place = (session.clone(), first_call.clone());
-        // The place is held twice.
-        let bytes = bytes + 2 * (place.0.as_str().len() + place.1.as_str().len());
+        let bytes = answer.bytes(sealed) + 2 * (place.0.as_str().len() + place.1.as_str().len());
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.bytes += bytes;
         match answers.by_place.insert(place.clone(), (Arc::new(answer), bytes)) {
@@ -62,50 +84,129 @@ impl<T> Kept<T> {
         }
     }
 
-    /// The answer of a session with this first call, if it is still there.
-    pub(crate) fn get(&self, session: &SessionId, first_call: &CallId) -> Option<Arc<T>> {
+    /// What was kept of a session's message, if it is still there and the message still is what it was.
+    pub(crate) fn find(&self, session: &SessionId, message: &Message) -> Option<Arc<KeptAnswer<R>>> {
+        let Message::Assistant { content } = message else {
+            return None;
+        };
+        let first = content.iter().find_map(|block| match block {
+            AssistantBlock::ToolCall { id, .. } => Some(id),
+            _ => None,
+        })?;
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = answers.by_place.get(&(session.clone(), first_call.clone()));
-        found.map(|(answer, _)| Arc::clone(answer))
+        let (found, _) = answers.by_place.get(&(session.clone(), first.clone()))?;
+        found.is_of(content).then(|| Arc::clone(found))
     }
+}
+
+impl<R> KeptAnswer<R> {
+    fn is_of(&self, content: &[AssistantBlock]) -> bool {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            KeptBlock::Text(text) => Some(text.as_str()),
+            KeptBlock::Sealed(_) | KeptBlock::Call => None,
+        });
+        let is_call = |block: &&KeptBlock<R>| matches!(block, KeptBlock::Call);
+        let calls = self.blocks.iter().filter(is_call).count();
+        texts.flat_map(str::bytes).eq(texts_of(content).flat_map(str::bytes))
+            && calls == content.iter().filter(|block| is_tool_call(block)).count()
+    }
+
+    /// What it counts for: its texts, and something for each block.
+    fn bytes(&self, sealed: impl Fn(&R) -> usize) -> usize {
+        let of = |block: &KeptBlock<R>| match block {
+            KeptBlock::Text(text) => text.len(),
+            KeptBlock::Sealed(reasoning) => sealed(reasoning),
+            KeptBlock::Call => 0,
+        };
+        self.blocks.iter().map(|block| of(block) + 64).sum()
+    }
+}
+
+/// The texts of an answer, in its order.
+pub(crate) fn texts_of(blocks: &[AssistantBlock]) -> impl Iterator<Item = &str> {
+    blocks.iter().filter_map(|block| match block {
+        AssistantBlock::Text { text } => Some(text.as_str()),
+        AssistantBlock::Reasoning { .. } | AssistantBlock::ToolCall { .. } => None,
+    })
+}
+
+pub(crate) fn is_tool_call(block: &AssistantBlock) -> bool {
+    matches!(block, AssistantBlock::ToolCall { .. })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn get(kept: &Kept<u32>, session: &str, call: &str) -> Option<u32> {
-        kept.get(&SessionId::new(session), &CallId::new(call))
-            .map(|answer| *answer)
+    fn put(kept: &Kept<u32>, session: &str, call: &str, sealed: u32, bytes: usize) {
+        let blocks = vec![KeptBlock::Sealed(sealed), KeptBlock::Text("t".into()), KeptBlock::Call];
+        let answer = KeptAnswer { blocks };
+        kept.put(&SessionId::new(session), &CallId::new(call), answer, |_| bytes);
+    }
+
+    fn find(kept: &Kept<u32>, session: &str, call: &str) -> Option<u32> {
+        let text = AssistantBlock::Text { text: "t".into() };
+        find_of(kept, session, vec![text, tool_call(call)])
+    }
+
+    fn find_of(kept: &Kept<u32>, session: &str, content: Vec<AssistantBlock>) -> Option<u32> {
+        let answer = kept.find(&SessionId::new(session), &Message::Assistant { content })?;
+        let KeptBlock::Sealed(sealed) = answer.blocks[0] else {
+            panic!("{answer:?}")
+        };
+        Some(sealed)
+    }
+
+    fn tool_call(id: &str) -> AssistantBlock {
+        AssistantBlock::ToolCall {
+            id: CallId::new(id),
+            name: "n".into(),
+            arguments: "{}".into(),
+        }
     }
 
     #[test]
     fn an_answer_belongs_to_its_session() {
         let kept = Kept::new(1_000);
-        kept.put(&SessionId::new("s"), &CallId::new("a"), 1, 10);
-        kept.put(&SessionId::new("t"), &CallId::new("a"), 2, 10);
-        assert_eq!(get(&kept, "s", "a"), Some(1));
-        assert_eq!(get(&kept, "t", "a"), Some(2));
-        assert_eq!(get(&kept, "s", "b"), None);
+        put(&kept, "s", "a", 1, 10);
+        put(&kept, "t", "a", 2, 10);
+        assert_eq!(find(&kept, "s", "a"), Some(1));
+        assert_eq!(find(&kept, "t", "a"), Some(2));
+        assert_eq!(find(&kept, "s", "b"), None);
     }
 
     #[test]
+    fn a_message_that_is_not_what_it_was_has_nothing_kept() {
+        let kept = Kept::new(1_000);
+        put(&kept, "s", "a", 1, 10);
+        let text = |text: &str| AssistantBlock::Text { text: text.into() };
+        assert_eq!(find_of(&kept, "s", vec![text("t"), tool_call("a")]), Some(1));
+        assert_eq!(find_of(&kept, "s", vec![text("u"), tool_call("a")]), None);
+        assert_eq!(
+            find_of(&kept, "s", vec![text("t"), tool_call("a"), tool_call("b")]),
+            None
+        );
+        assert_eq!(find_of(&kept, "s", vec![text("t")]), None);
+    }
+
+    /// Each answer counts for 600 bytes and a few.
+    #[test]
     fn the_oldest_goes_first_and_what_was_replaced_does_not_count() {
-        let kept = Kept::new(100);
-        for (call, answer) in [("a", 1), ("b", 2), ("a", 3)] {
-            kept.put(&SessionId::new("s"), &CallId::new(call), answer, 40);
+        let kept = Kept::new(1_500);
+        for (call, sealed) in [("a", 1), ("b", 2), ("a", 3)] {
+            put(&kept, "s", call, sealed, 400);
         }
-        assert_eq!((get(&kept, "s", "a"), get(&kept, "s", "b")), (Some(3), Some(2)));
-        kept.put(&SessionId::new("s"), &CallId::new("c"), 4, 40);
-        assert_eq!((get(&kept, "s", "a"), get(&kept, "s", "b")), (None, Some(2)));
-        assert_eq!(get(&kept, "s", "c"), Some(4));
+        assert_eq!((find(&kept, "s", "a"), find(&kept, "s", "b")), (Some(3), Some(2)));
+        put(&kept, "s", "c", 4, 400);
+        assert_eq!((find(&kept, "s", "a"), find(&kept, "s", "b")), (None, Some(2)));
+        assert_eq!(find(&kept, "s", "c"), Some(4));
     }
 
     #[test]
     fn an_answer_beyond_the_limit_leaves_nothing() {
-        let kept = Kept::new(100);
-        kept.put(&SessionId::new("s"), &CallId::new("a"), 1, 200);
-        assert_eq!(get(&kept, "s", "a"), None);
+        let kept = Kept::new(1_000);
+        put(&kept, "s", "a", 1, 2_000);
+        assert_eq!(find(&kept, "s", "a"), None);
         let answers = kept.answers.lock().expect("no panic");
         assert_eq!((answers.bytes, answers.order.len(), answers.by_place.len()), (0, 0, 0));
     }

@@ -7,7 +7,7 @@ use weft_model::{ModelError, ModelErrorKind, ModelRequest};
 use weft_types::{StopReason, Usage};
 
 use super::Messages;
-use super::blocks::{Block, Blocks, KeptAnswer};
+use super::blocks::{Block, Blocks, Sealed};
 use crate::dialect::{Answer, Events};
 use crate::draft::{Draft, MAX_CALLS};
 use crate::kept::Kept;
@@ -20,7 +20,7 @@ const BLOCK_BYTES: usize = 64;
 #[derive(Debug)]
 pub(super) struct MessagesAnswer {
     draft: Draft,
-    kept: Arc<Kept<KeptAnswer>>,
+    kept: Arc<Kept<Sealed>>,
     blocks: Blocks,
     tokens: Tokens,
     stop_reason: Option<String>,
@@ -99,8 +99,7 @@ impl Answer for MessagesAnswer {
         let (calls, kept) = std::mem::take(&mut self.blocks).finish();
         let ids = self.draft.finish(stop, calls, events)?;
         if let (Some(first), Some(kept)) = (ids.first(), kept) {
-            let bytes = kept.bytes();
-            self.kept.put(&self.draft.origin.session, first, kept, bytes);
+            self.kept.put(&self.draft.origin.session, first, kept, Sealed::len);
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::draft::WholeCall;
+use crate::kept::{KeptAnswer, KeptBlock};
 
 /// The blocks of an answer, in the order in which they began.
 #[derive(Debug, Default)]
@@ -39,16 +40,9 @@ pub(super) enum Block {
     Other,
 }
 
-/// An answer with thinking and calls, to be sent back in this order.
+/// Thinking, as it goes back.
 #[derive(Debug)]
-pub(super) struct KeptAnswer {
-    pub(super) blocks: Vec<KeptBlock>,
-}
-
-/// A block of a [`KeptAnswer`].
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum KeptBlock {
-    Text(String),
+pub(super) enum Sealed {
     Thinking {
         thinking: String,
         /// Empty if the endpoint gave none.
@@ -57,8 +51,6 @@ pub(super) enum KeptBlock {
     Redacted {
         data: String,
     },
-    /// The next call of the message; the conversation holds it.
-    Call,
 }
 
 impl Block {
@@ -136,7 +128,7 @@ impl Blocks {
     }
 
     /// The calls, and the answer to keep: `None` if it holds no thinking.
-    pub(super) fn finish(self) -> (Vec<WholeCall>, Option<KeptAnswer>) {
+    pub(super) fn finish(self) -> (Vec<WholeCall>, Option<KeptAnswer<Sealed>>) {
         let (mut calls, mut kept, mut has_thinking) = (Vec::new(), Vec::new(), false);
         for Numbered { block, .. } in self.blocks {
             match block {
@@ -144,11 +136,11 @@ impl Blocks {
                 Block::Thinking { thinking, signature } if thinking.is_empty() && signature.is_empty() => {}
                 Block::Thinking { thinking, signature } => {
                     has_thinking = true;
-                    kept.push(KeptBlock::Thinking { thinking, signature });
+                    kept.push(KeptBlock::Sealed(Sealed::Thinking { thinking, signature }));
                 }
                 Block::Redacted { data } => {
                     has_thinking = true;
-                    kept.push(KeptBlock::Redacted { data });
+                    kept.push(KeptBlock::Sealed(Sealed::Redacted { data }));
                 }
                 Block::Call { mut call, given } => {
                     if call.arguments.is_empty() {
@@ -164,23 +156,13 @@ impl Blocks {
     }
 }
 
-impl KeptAnswer {
-    /// What it counts for, in bytes: its texts, and something for each block.
-    pub(super) fn bytes(&self) -> usize {
-        let of = |block: &KeptBlock| match block {
-            KeptBlock::Text(text) => text.len(),
-            KeptBlock::Thinking { thinking, signature } => thinking.len() + signature.len(),
-            KeptBlock::Redacted { data } => data.len(),
-            KeptBlock::Call => 0,
-        };
-        self.blocks.iter().map(|block| of(block) + 64).sum()
-    }
-
-    /// Whether it begins with thinking, as the endpoint demands it of answers with calls while there is a
-    /// budget for thinking.
-    pub(super) fn begins_with_thinking(&self) -> bool {
-        let first = self.blocks.first();
-        matches!(first, Some(KeptBlock::Thinking { .. } | KeptBlock::Redacted { .. }))
+impl Sealed {
+    /// How long it is, in bytes.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Thinking { thinking, signature } => thinking.len() + signature.len(),
+            Self::Redacted { data } => data.len(),
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use serde_json::value::RawValue;
 use weft_model::ModelRequest;
 use weft_types::{AssistantBlock, CallId, ContentBlock, Message, ToolSpec, text_of};
 
-use super::blocks::{KeptAnswer, KeptBlock};
+use super::blocks::Sealed;
 use super::{Messages, Thinking};
 use crate::arguments::{arguments_object, plain_id, plain_name};
+use crate::kept::{KeptAnswer, KeptBlock, is_tool_call, texts_of};
 
 /// How many messages of the user's side are marked for the cache: the last one, which is new, and the one
 /// before, up to which the endpoint has read already. Together with the tools and the system prompt these
@@ -23,7 +24,7 @@ pub(super) fn body(messages: &Messages, request: &ModelRequest) -> Vec<u8> {
     let kept: Vec<_> = request
         .messages
         .iter()
-        .map(|message| kept(messages, request, message))
+        .map(|message| messages.kept.find(&request.origin.session, message))
         .collect();
     let thinking = match messages.thinking {
         Thinking::Unsaid => None,
@@ -169,7 +170,7 @@ fn wire_tool(tool: &ToolSpec) -> WireTool<'_> {
 
 /// The conversation with its marks. What belongs to one side in a row is one message, as the protocol wants
 /// it: all results of an answer's calls together, before anything else is said.
-fn wire_messages<'a>(messages: &'a [Message], kept: &'a [Option<Arc<KeptAnswer>>]) -> Vec<WireMessage<'a>> {
+fn wire_messages<'a>(messages: &'a [Message], kept: &'a [Option<Arc<KeptAnswer<Sealed>>>]) -> Vec<WireMessage<'a>> {
     let mut wire: Vec<WireMessage<'a>> = Vec::with_capacity(messages.len());
     for (message, kept) in messages.iter().zip(kept) {
         let (role, content) = match message {
@@ -228,7 +229,7 @@ fn result<'a>(call_id: &'a CallId, content: &[ContentBlock], is_error: bool) -> 
 
 /// An answer as it goes back: what was kept of it, or else its texts and calls. Reasoning that was not kept
 /// has no signature, and would be refused.
-fn answer<'a>(blocks: &'a [AssistantBlock], kept: Option<&'a KeptAnswer>) -> Vec<WireBlock<'a>> {
+fn answer<'a>(blocks: &'a [AssistantBlock], kept: Option<&'a KeptAnswer<Sealed>>) -> Vec<WireBlock<'a>> {
     let mut calls = blocks.iter().filter_map(wire_call);
     let Some(kept) = kept else {
         let texts = texts_of(blocks).filter(|text| is_told(text)).map(WireBlock::text);
@@ -236,20 +237,13 @@ fn answer<'a>(blocks: &'a [AssistantBlock], kept: Option<&'a KeptAnswer>) -> Vec
     };
     let wire = kept.blocks.iter().filter_map(|block| match block {
         KeptBlock::Text(text) => is_told(text).then(|| WireBlock::text(text)),
-        KeptBlock::Thinking { thinking, signature } => {
+        KeptBlock::Sealed(Sealed::Thinking { thinking, signature }) => {
             Some(WireBlock::new(WireContent::Thinking { thinking, signature }))
         }
-        KeptBlock::Redacted { data } => Some(WireBlock::new(WireContent::RedactedThinking { data })),
+        KeptBlock::Sealed(Sealed::Redacted { data }) => Some(WireBlock::new(WireContent::RedactedThinking { data })),
         KeptBlock::Call => calls.next(),
     });
     wire.collect()
-}
-
-fn texts_of(blocks: &[AssistantBlock]) -> impl Iterator<Item = &str> {
-    blocks.iter().filter_map(|block| match block {
-        AssistantBlock::Text { text } => Some(text.as_str()),
-        AssistantBlock::Reasoning { .. } | AssistantBlock::ToolCall { .. } => None,
-    })
 }
 
 fn wire_call(block: &AssistantBlock) -> Option<WireBlock<'_>> {
@@ -264,43 +258,16 @@ fn wire_call(block: &AssistantBlock) -> Option<WireBlock<'_>> {
     }))
 }
 
-fn is_call(block: &AssistantBlock) -> bool {
-    matches!(block, AssistantBlock::ToolCall { .. })
-}
-
-/// What was kept of a message, if the message still is what it was.
-fn kept(messages: &Messages, request: &ModelRequest, message: &Message) -> Option<Arc<KeptAnswer>> {
-    let Message::Assistant { content } = message else {
-        return None;
-    };
-    let first = content.iter().find_map(|block| match block {
-        AssistantBlock::ToolCall { id, .. } => Some(id),
-        _ => None,
-    })?;
-    let kept = messages.kept.get(&request.origin.session, first)?;
-    let texts = kept.blocks.iter().filter_map(|block| match block {
-        KeptBlock::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
-    let calls = kept.blocks.iter().filter(|block| **block == KeptBlock::Call).count();
-    let is_same = texts.flat_map(str::bytes).eq(texts_of(content).flat_map(str::bytes))
-        && calls == content.iter().filter(|block| is_call(block)).count();
-    is_same.then_some(kept)
-}
-
 /// Whether a budget for thinking is acceptable: not while calls are being answered whose thinking is gone.
-fn may_think(messages: &[Message], kept: &[Option<Arc<KeptAnswer>>]) -> bool {
+fn may_think(messages: &[Message], kept: &[Option<Arc<KeptAnswer<Sealed>>>]) -> bool {
     let mut has_answer = false;
     for (message, kept) in messages.iter().zip(kept).rev() {
         match message {
             Message::Assistant { content } => {
-                let calls = content
-                    .iter()
-                    .any(|block| matches!(block, AssistantBlock::ToolCall { .. }));
-                if !calls {
+                if !content.iter().any(is_tool_call) {
                     return true;
                 }
-                if !kept.as_ref().is_some_and(|kept| kept.begins_with_thinking()) {
+                if !kept.as_ref().is_some_and(|kept| begins_with_thinking(kept)) {
                     return false;
                 }
                 has_answer = true;
@@ -310,4 +277,9 @@ fn may_think(messages: &[Message], kept: &[Option<Arc<KeptAnswer>>]) -> bool {
         }
     }
     true
+}
+
+/// Whether an answer begins as the endpoint demands it of answers with calls while there is a budget.
+fn begins_with_thinking(kept: &KeptAnswer<Sealed>) -> bool {
+    matches!(kept.blocks.first(), Some(KeptBlock::Sealed(_)))
 }

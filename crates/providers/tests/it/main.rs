@@ -2,5 +2,6 @@
 
 mod anthropic;
 mod openai_chat;
+mod openai_responses;
 mod server;
 mod support;

@@ -1,0 +1,177 @@
+//! The items of an answer, put together from their pieces.
+
+use serde_json::Value;
+
+use crate::draft::WholeCall;
+use crate::kept::{KeptAnswer, KeptBlock};
+
+/// The items of an answer, in the order in which they began.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    items: Vec<Numbered>,
+}
+
+/// An item with its place in the answer.
+#[derive(Debug)]
+pub(super) struct Numbered {
+    index: Option<u64>,
+    id: String,
+    pub(super) is_done: bool,
+    pub(super) item: Item,
+}
+
+/// An item, or what has arrived of it.
+#[derive(Debug)]
+pub(super) enum Item {
+    Message {
+        text: String,
+    },
+    Reasoning {
+        /// What was shown of it.
+        shown: String,
+        /// The item as it ended, if it is fit to be sent back.
+        sealed: Option<Value>,
+    },
+    Call(WholeCall),
+    /// Something that is not asked for.
+    Other,
+}
+
+/// Where a piece of an item belongs.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<&'a str>,
+}
+
+impl<'a> Place<'a> {
+    /// The place that an event of the stream names.
+    pub(super) fn of_event(event: &'a Value) -> Self {
+        let id = event.get("item_id").or_else(|| event.pointer("/item/id"));
+        Self {
+            index: event.get("output_index").and_then(Value::as_u64),
+            id: id.and_then(Value::as_str).filter(|id| !id.is_empty()),
+        }
+    }
+}
+
+impl Item {
+    /// An item as it begins: of its kind, and empty.
+    fn begin(value: &Value) -> Self {
+        match value.get("type").and_then(Value::as_str) {
+            Some("message") => Self::Message { text: String::new() },
+            Some("reasoning") => Self::Reasoning {
+                shown: String::new(),
+                sealed: None,
+            },
+            Some("function_call") => Self::Call(WholeCall {
+                id: text(value, "call_id").to_owned(),
+                name: text(value, "name").to_owned(),
+                arguments: String::new(),
+            }),
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Items {
+    /// How many items there are.
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(super) fn begin(&mut self, place: Place<'_>, value: &Value) -> &mut Numbered {
+        self.items.push(Numbered {
+            index: place.index,
+            id: place.id.unwrap_or_default().to_owned(),
+            is_done: false,
+            item: Item::begin(value),
+        });
+        self.items.last_mut().expect("an item was added")
+    }
+
+    /// The item that a piece belongs to: by its place, else by its id; one without either goes on with the
+    /// last.
+    pub(super) fn get(&mut self, place: Place<'_>) -> Option<&mut Numbered> {
+        let at = match place {
+            Place { index: None, id: None } => self.items.len().checked_sub(1),
+            Place { index, id } => {
+                let by_index = self
+                    .items
+                    .iter()
+                    .rposition(|item| index.is_some() && item.index == index);
+                by_index.or_else(|| self.items.iter().rposition(|item| id == Some(item.id.as_str())))
+            }
+        };
+        self.items.get_mut(at?)
+    }
+
+    /// Whether a call began that did not end.
+    pub(super) fn has_open_call(&self) -> bool {
+        let is_open = |item: &Numbered| !item.is_done && matches!(item.item, Item::Call(_));
+        self.items.iter().any(is_open)
+    }
+
+    /// The calls, and the answer to keep: `None` if no reasoning in it is fit to be sent back.
+    pub(super) fn finish(self) -> (Vec<WholeCall>, Option<KeptAnswer<Value>>) {
+        let (mut calls, mut blocks, mut has_reasoning) = (Vec::new(), Vec::new(), false);
+        for Numbered { item, .. } in self.items {
+            match item {
+                Item::Message { text } => blocks.push(KeptBlock::Text(text)),
+                Item::Reasoning { sealed, .. } => {
+                    has_reasoning |= sealed.is_some();
+                    blocks.extend(sealed.map(KeptBlock::Sealed));
+                }
+                Item::Call(call) => {
+                    calls.push(call);
+                    blocks.push(KeptBlock::Call);
+                }
+                Item::Other => {}
+            }
+        }
+        (calls, has_reasoning.then_some(KeptAnswer { blocks }))
+    }
+}
+
+/// A reasoning item as it goes back; `None` for one that says nothing without being stored at the endpoint.
+pub(super) fn sealed(item: &Value) -> Option<Value> {
+    let encrypted = !text(item, "encrypted_content").is_empty();
+    let open = item
+        .get("content")
+        .and_then(Value::as_array)
+        .is_some_and(|content| !content.is_empty());
+    let mut item = (encrypted || open).then(|| item.clone())?;
+    // How far the answer was is nothing that goes back.
+    item.as_object_mut()?.shift_remove("status");
+    Some(item)
+}
+
+/// The text of an item as it ended: that of a message with its refusals, or what a reasoning item discloses.
+pub(super) fn text_of(item: &Value) -> String {
+    let parts = |key: &str| item.get(key).and_then(Value::as_array).into_iter().flatten();
+    let texts = |key: &str| {
+        let texts = parts(key).map(|part| [text(part, "text"), text(part, "refusal")].concat());
+        texts.collect::<Vec<_>>()
+    };
+    match item.get("type").and_then(Value::as_str) {
+        Some("reasoning") => {
+            let summary = texts("summary").join("\n\n");
+            if summary.is_empty() {
+                texts("content").concat()
+            } else {
+                summary
+            }
+        }
+        _ => texts("content").concat(),
+    }
+}
+
+/// Whether a message holds a refusal.
+pub(super) fn is_refusal(item: &Value) -> bool {
+    let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
+    parts.into_iter().any(|part| !text(part, "refusal").is_empty())
+}
+
+pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
