@@ -6,7 +6,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use futures::StreamExt as _;
 use weft_model::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream, ModelTable, ScriptedModel};
-use weft_providers::{Anthropic, AnthropicConfig, EndpointConfig, OpenAiChat, Secret};
+use weft_providers::{
+    Anthropic, AnthropicConfig, EndpointConfig, OpenAiChat, OpenAiResponses, OpenAiResponsesConfig, Secret,
+};
 
 use crate::config::{Config, Endpoint, Provider, ProviderKind, settings};
 
@@ -54,6 +56,16 @@ impl Providers {
             }
             ProviderKind::OpenAiChat(endpoint) => Ok(match self.endpoint(endpoint) {
                 Ok(config) => Arc::new(OpenAiChat::new(config)?),
+                Err(no_key) => Arc::new(no_key),
+            }),
+            ProviderKind::OpenAiResponses {
+                endpoint,
+                reasoning_effort,
+            } => Ok(match self.endpoint(endpoint) {
+                Ok(endpoint) => Arc::new(OpenAiResponses::new(OpenAiResponsesConfig {
+                    endpoint,
+                    reasoning_effort: reasoning_effort.clone(),
+                })?),
                 Err(no_key) => Arc::new(no_key),
             }),
             ProviderKind::Anthropic {

@@ -23,6 +23,11 @@ pub(crate) struct Provider {
 pub(crate) enum ProviderKind {
     /// Any endpoint that speaks chat completions.
     OpenAiChat(Endpoint),
+    /// An endpoint that speaks OpenAI's Responses.
+    OpenAiResponses {
+        endpoint: Endpoint,
+        reasoning_effort: Option<String>,
+    },
     /// An endpoint that speaks Anthropic's Messages.
     Anthropic {
         endpoint: Endpoint,
@@ -47,12 +52,12 @@ pub(crate) struct Endpoint {
 pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
     (
         "kind",
-        "\"openai-chat\" (any endpoint that speaks chat completions), \"anthropic\" (Messages) or \"scripted\" (replies \
-         from a file)",
+        "\"openai-chat\" (any endpoint that speaks chat completions), \"openai-responses\" (Responses), \"anthropic\" \
+         (Messages) or \"scripted\" (replies from a file)",
     ),
     (
         "base_url",
-        "the endpoint's URL up to and without `/chat/completions` or `/v1/messages`; for every kind but `scripted`",
+        "the endpoint's URL up to and without `/chat/completions`, `/responses` or `/v1/messages`; for every kind but `scripted`",
     ),
     (
         "api_key_env",
@@ -71,6 +76,11 @@ pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
         "how long the stream may be silent, 1s to 1h, default 5m; for every kind but `scripted`",
     ),
     (
+        "reasoning_effort",
+        "how hard a model that reasons is to think, in the endpoint's words (`low`, `high` …); for `openai-responses`, \
+         absent for models that do not reason",
+    ),
+    (
         "max_tokens",
         "the most tokens of one answer, thinking included, 1 to 1000000, default 32000; for `anthropic`",
     ),
@@ -85,8 +95,9 @@ pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
     ),
 ];
 
-const KINDS: &str = "\"openai-chat\", \"anthropic\" or \"scripted\"";
+const KINDS: &str = "\"openai-chat\", \"openai-responses\", \"anthropic\" or \"scripted\"";
 const ENDPOINT_KEYS: &[&str] = &["base_url", "api_key_env", "headers", "connect_timeout", "idle_timeout"];
+const RESPONSES_KEYS: &[&str] = &["reasoning_effort"];
 const ANTHROPIC_KEYS: &[&str] = &["max_tokens", "thinking"];
 const SCRIPTED_KEYS: &[&str] = &["script"];
 
@@ -166,6 +177,13 @@ impl Reader<'_, '_> {
                 self.only(&[ENDPOINT_KEYS])?;
                 ProviderKind::OpenAiChat(self.endpoint()?)
             }
+            Some("openai-responses") => {
+                self.only(&[ENDPOINT_KEYS, RESPONSES_KEYS])?;
+                ProviderKind::OpenAiResponses {
+                    endpoint: self.endpoint()?,
+                    reasoning_effort: self.effort()?,
+                }
+            }
             Some("anthropic") => {
                 self.only(&[ENDPOINT_KEYS, ANTHROPIC_KEYS])?;
                 let max_tokens = self.number("max_tokens", &MAX_TOKENS)?.unwrap_or(DEFAULT_MAX_TOKENS);
@@ -210,6 +228,20 @@ impl Reader<'_, '_> {
             connect_timeout: self.span("connect_timeout", 30, 600)?,
             idle_timeout: self.span("idle_timeout", 300, 3_600)?,
         })
+    }
+
+    fn effort(&self) -> Result<Option<String>, ConfigError> {
+        let effort = self.text("reasoning_effort")?;
+        match effort
+            .as_ref()
+            .filter(|text| !text.bytes().all(|byte| byte.is_ascii_lowercase()))
+        {
+            Some(text) => {
+                let expected = "one word of lower-case letters, such as \"high\"";
+                Err(self.bad("reasoning_effort", &format!("\"{text}\""), expected))
+            }
+            None => Ok(effort),
+        }
     }
 
     /// A budget of tokens, or the word for letting the model choose.

@@ -94,7 +94,7 @@ fn a_value_out_of_range_or_of_another_type_names_the_range() {
 fn a_bad_provider_is_refused_with_its_place() {
     refused(
         "[providers.x]\nkind = \"openai\"\n",
-        "config.toml:2:8: providers.x.kind: found \"openai\", expected \"openai-chat\", \"anthropic\" or \"scripted\"",
+        "config.toml:2:8: providers.x.kind: found \"openai\", expected \"openai-chat\", \"openai-responses\", \"anthropic\" or \"scripted\"",
     );
     refused(
         "[providers.x]\nkind = \"openai-chat\"\n",
@@ -157,6 +157,26 @@ fn what_anthropic_takes_beside_its_endpoint_is_checked() {
         "[providers.x]\nkind = \"openai-chat\"\nbase_url = \"https://x\"\nmax_tokens = 1\n",
         "config.toml:4:1: providers.x.max_tokens: unknown key for this kind, expected one of kind, base_url, api_key_env, \
          headers, connect_timeout, idle_timeout",
+    );
+}
+
+#[test]
+fn what_responses_takes_beside_its_endpoint_is_checked() {
+    const HEAD: &str = "[providers.x]\nkind = \"openai-responses\"\nbase_url = \"https://x\"\n";
+    let read = |more: &str| {
+        let text = format!("{HEAD}{more}");
+        let layer = Layer::parse(Path::new("config.toml"), &text, Owner::User).expect("a good provider");
+        match &layer.providers["x"].kind {
+            ProviderKind::OpenAiResponses { reasoning_effort, .. } => reasoning_effort.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(read(""), None);
+    assert_eq!(read("reasoning_effort = \"high\"\n").as_deref(), Some("high"));
+    refused(
+        &format!("{HEAD}reasoning_effort = \"Very high\"\n"),
+        "config.toml:4:20: providers.x.reasoning_effort: found \"Very high\", expected one word of lower-case letters, such \
+         as \"high\"",
     );
 }
 
