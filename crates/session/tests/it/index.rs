@@ -130,6 +130,26 @@ fn an_index_that_is_no_whole_one_is_as_good_as_none() {
 }
 
 #[test]
+fn an_index_that_tells_of_places_that_no_log_has_is_not_believed() {
+    for place in ["\"start\":18446744073709551615", "\"start\":9000000000000000000"] {
+        let disk = filled();
+        rows(&disk);
+        let index = disk.root().join("index");
+        let text = fs::read_to_string(&index).expect("text");
+        let (_, sessions) = text.split_once('\n').expect("a head");
+        let sessions = sessions.replace("\"start\":0", place);
+        let (count, crc) = (sessions.lines().count(), crc32fast::hash(sessions.as_bytes()));
+        fs::write(
+            &index,
+            format!("{{\"format\":1,\"sessions\":{count},\"crc\":{crc}}}\n{sessions}"),
+        )
+        .expect("written");
+        disk.append("s3", event_lines(&events(3, [title("grown")])));
+        assert_eq!(rows(&disk), rows_from_scratch(&disk), "{place}");
+    }
+}
+
+#[test]
 fn a_log_that_was_shortened_or_replaced_is_read_anew() {
     let disk = filled();
     rows(&disk);

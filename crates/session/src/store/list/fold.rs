@@ -53,6 +53,10 @@ impl Span {
     }
 
     fn stands_in(self, log: &mut (impl Read + Seek)) -> io::Result<bool> {
+        // Whoever wrote the index: what is not in the log is not asked of the disk.
+        if self.start > self.end || self.end > log.seek(SeekFrom::End(0))? {
+            return Ok(false);
+        }
         log.seek(SeekFrom::Start(self.start))?;
         let mut record = Vec::new();
         log.take(self.end - self.start).read_to_end(&mut record)?;
