@@ -24,9 +24,9 @@ impl Bridge {
         let query = ListQuery {
             cwd: request.cwd,
             origin: Some(Origin::User),
-            include_blank: false,
             cursor: request.cursor,
             limit: PAGE,
+            ..ListQuery::default()
         };
         let store = self.options.sessions.clone();
         let list = blocking(move || store.list(&query)).await??;

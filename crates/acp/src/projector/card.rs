@@ -122,7 +122,7 @@ impl Card {
         raw: &[ContentBlock],
         is_error: bool,
     ) -> schema::SessionUpdate {
-        let (title, outcome) = self.outcome(view, raw);
+        let (title, outcome) = self.outcome(scene, view, raw);
         let title = title.map(|title| relativise(&title, &scene.cwd, outcome.path.as_deref().or(self.path.as_deref())));
         let fields = schema::ToolCallUpdateFields::new()
             .status(final_status(is_error))
@@ -143,14 +143,14 @@ impl Card {
         self.update(fields)
     }
 
-    fn outcome(&self, view: ResultView, raw: &[ContentBlock]) -> (Option<String>, Outcome) {
+    fn outcome(&self, scene: &Scene, view: ResultView, raw: &[ContentBlock]) -> (Option<String>, Outcome) {
         match (view, self.form) {
             (ResultView::Generic { title, content }, _) => {
                 (title, Outcome::content(text_blocks(content.as_deref().unwrap_or(raw))))
             }
             (ResultView::Diff { title, diffs }, _) if !diffs.is_empty() => {
                 let path = diffs.first().map(|diff| diff.path.clone());
-                let content = Outcome::content(diffs.into_iter().map(diff_block).collect());
+                let content = Outcome::content(diffs.into_iter().map(|diff| diff_block(scene, diff)).collect());
                 (title, Outcome { path, ..content })
             }
             (ResultView::Terminal { title, output, exit }, Form::Terminal) => {
@@ -225,13 +225,14 @@ fn draw(call: schema::ToolCall, scene: &Scene, id: &CallId, view: CallView) -> (
             let call = call.kind(wire_kind(kind)).raw_input(raw_input);
             (
                 Form::Generic,
-                call.content(text_blocks(&content)).locations(wire_locations(locations)),
+                call.content(text_blocks(&content))
+                    .locations(wire_locations(scene, locations)),
             )
         }
         CallView::Diff { diffs, locations, .. } => {
-            let content = diffs.into_iter().map(diff_block).collect();
+            let content = diffs.into_iter().map(|diff| diff_block(scene, diff)).collect();
             let call = call.kind(schema::ToolKind::Edit).content(content);
-            (Form::Diff, call.locations(wire_locations(locations)))
+            (Form::Diff, call.locations(wire_locations(scene, locations)))
         }
         CallView::Terminal {
             title,
@@ -316,14 +317,19 @@ fn text_blocks(blocks: &[ContentBlock]) -> Vec<schema::ToolCallContent> {
         .collect()
 }
 
-fn diff_block(diff: FileDiff) -> schema::ToolCallContent {
-    schema::Diff::new(diff.path, diff.new_text)
+/// The protocol knows absolute paths only; a tool may name a file by its place in the session's folder.
+fn wire_path(scene: &Scene, path: &str) -> PathBuf {
+    scene.cwd.join(path)
+}
+
+fn diff_block(scene: &Scene, diff: FileDiff) -> schema::ToolCallContent {
+    schema::Diff::new(wire_path(scene, &diff.path), diff.new_text)
         .old_text(diff.old_text)
         .into()
 }
 
-fn wire_locations(locations: Vec<Location>) -> Vec<schema::ToolCallLocation> {
-    let wire = |location: Location| schema::ToolCallLocation::new(location.path).line(location.line);
+fn wire_locations(scene: &Scene, locations: Vec<Location>) -> Vec<schema::ToolCallLocation> {
+    let wire = |location: Location| schema::ToolCallLocation::new(wire_path(scene, &location.path)).line(location.line);
     locations.into_iter().map(wire).collect()
 }
 

@@ -77,6 +77,20 @@ fn a_diff_card_has_one_block_a_file_and_raw_paths() {
 }
 
 #[test]
+fn a_file_that_is_named_by_its_place_in_the_folder_gets_its_absolute_path() {
+    let call = Stage::new(PLAIN).call(CallView::Diff {
+        title: "Edit src/a.rs".into(),
+        diffs: vec![diff("src/a.rs", None, "made")],
+        locations: vec![Location {
+            path: "src/a.rs".into(),
+            line: None,
+        }],
+    });
+    assert_eq!(call["content"][0]["path"], "/w/src/a.rs");
+    assert_eq!(call["locations"][0]["path"], "/w/src/a.rs");
+}
+
+#[test]
 fn a_terminal_card_has_its_terminal_for_a_client_that_can_show_it() {
     let call = Stage::new(CAPABLE).call(terminal(Some("Run the tests"), None));
     assert_eq!(

@@ -103,10 +103,13 @@ impl Client {
         self.response(id)
     }
 
-    /// Waits for a response; what comes before it is [seen](Self::take).
+    /// Waits for a response, unless it has come already; what comes before it is [seen](Self::take).
     pub(crate) async fn response(&mut self, id: Value) -> Value {
-        self.until(move |message| message.get("method").is_none() && message.get("id") == Some(&id))
-            .await
+        let answers = |message: &Value| message.get("method").is_none() && message.get("id") == Some(&id);
+        if let Some(at) = self.seen.iter().position(answers) {
+            return self.seen.remove(at);
+        }
+        self.until(answers).await
     }
 
     /// Waits for a message; what comes before it is [seen](Self::take).
