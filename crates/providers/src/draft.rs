@@ -20,6 +20,7 @@ pub(crate) const MAX_CALLS: usize = 1_024;
 pub(crate) struct Draft {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) origin: RequestOrigin,
+    pub(crate) model: String,
     pub(crate) usage: Option<Usage>,
     /// Ids of calls that the conversation holds already.
     used_ids: HashSet<CallId>,
@@ -41,6 +42,7 @@ impl Draft {
         Self {
             endpoint,
             origin: request.origin.clone(),
+            model: request.model.clone(),
             usage: None,
             used_ids: request.messages.iter().flat_map(call_ids).cloned().collect(),
             bytes: 0,

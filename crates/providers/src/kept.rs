@@ -8,13 +8,26 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use weft_model::ModelRequest;
 use weft_types::{AssistantBlock, CallId, Message, SessionId};
 
 /// How much one adapter keeps, in bytes.
 pub(crate) const MAX_KEPT: usize = 16 << 20;
 
-/// A session, and the first call of an answer in it.
-type Place = (SessionId, CallId);
+/// Where an answer stands: its session, the model that gave it, and its first call. Models do not take the
+/// reasoning of another for their own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    session: SessionId,
+    model: String,
+    first_call: CallId,
+}
+
+impl Place {
+    fn len(&self) -> usize {
+        self.session.as_str().len() + self.model.len() + self.first_call.as_str().len()
+    }
+}
 
 /// An answer with reasoning and calls, to be sent back in this order.
 #[derive(Debug)]
@@ -59,17 +72,21 @@ impl<R> Kept<R> {
         }
     }
 
-    /// Keeps an answer of a session under its first call; `sealed` is how long a piece of reasoning is, in
-    /// bytes.
+    /// Keeps an answer under its first call; `sealed` is how long a piece of reasoning is, in bytes.
     pub(crate) fn put(
         &self,
-        session: &SessionId,
+        (session, model): (&SessionId, &str),
         first_call: &CallId,
         answer: KeptAnswer<R>,
         sealed: impl Fn(&R) -> usize,
     ) {
-        let place = (session.clone(), first_call.clone());
-        let bytes = answer.bytes(sealed) + 2 * (place.0.as_str().len() + place.1.as_str().len());
+        let place = Place {
+            session: session.clone(),
+            model: model.to_owned(),
+            first_call: first_call.clone(),
+        };
+        // The place is held twice.
+        let bytes = answer.bytes(sealed) + 2 * place.len();
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.bytes += bytes;
         match answers.by_place.insert(place.clone(), (Arc::new(answer), bytes)) {
@@ -84,8 +101,9 @@ impl<R> Kept<R> {
         }
     }
 
-    /// What was kept of a session's message, if it is still there and the message still is what it was.
-    pub(crate) fn find(&self, session: &SessionId, message: &Message) -> Option<Arc<KeptAnswer<R>>> {
+    /// What was kept of a request's message, if it is still there, the message still is what it was, and the
+    /// model is the one that gave it.
+    pub(crate) fn find(&self, request: &ModelRequest, message: &Message) -> Option<Arc<KeptAnswer<R>>> {
         let Message::Assistant { content } = message else {
             return None;
         };
@@ -93,8 +111,13 @@ impl<R> Kept<R> {
             AssistantBlock::ToolCall { id, .. } => Some(id),
             _ => None,
         })?;
+        let place = Place {
+            session: request.origin.session.clone(),
+            model: request.model.clone(),
+            first_call: first.clone(),
+        };
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let (found, _) = answers.by_place.get(&(session.clone(), first.clone()))?;
+        let (found, _) = answers.by_place.get(&place)?;
         found.is_of(content).then(|| Arc::clone(found))
     }
 }
@@ -136,21 +159,36 @@ pub(crate) fn is_tool_call(block: &AssistantBlock) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use weft_model::{AgentRole, RequestOrigin};
+
     use super::*;
 
     fn put(kept: &Kept<u32>, session: &str, call: &str, sealed: u32, bytes: usize) {
         let blocks = vec![KeptBlock::Sealed(sealed), KeptBlock::Text("t".into()), KeptBlock::Call];
         let answer = KeptAnswer { blocks };
-        kept.put(&SessionId::new(session), &CallId::new(call), answer, |_| bytes);
+        kept.put((&SessionId::new(session), "m"), &CallId::new(call), answer, |_| bytes);
     }
 
     fn find(kept: &Kept<u32>, session: &str, call: &str) -> Option<u32> {
         let text = AssistantBlock::Text { text: "t".into() };
-        find_of(kept, session, vec![text, tool_call(call)])
+        find_of(kept, (session, "m"), vec![text, tool_call(call)])
     }
 
-    fn find_of(kept: &Kept<u32>, session: &str, content: Vec<AssistantBlock>) -> Option<u32> {
-        let answer = kept.find(&SessionId::new(session), &Message::Assistant { content })?;
+    fn find_of(kept: &Kept<u32>, (session, model): (&str, &str), content: Vec<AssistantBlock>) -> Option<u32> {
+        let request = ModelRequest {
+            model: model.into(),
+            system: "".into(),
+            messages: Vec::new(),
+            tools: Arc::from([]),
+            origin: RequestOrigin {
+                role: AgentRole::Main,
+                label: None,
+                session: SessionId::new(session),
+                turn: 1,
+                step: 1,
+            },
+        };
+        let answer = kept.find(&request, &Message::Assistant { content })?;
         let KeptBlock::Sealed(sealed) = answer.blocks[0] else {
             panic!("{answer:?}")
         };
@@ -166,13 +204,18 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_belongs_to_its_session() {
+    fn an_answer_belongs_to_its_session_and_its_model() {
         let kept = Kept::new(1_000);
         put(&kept, "s", "a", 1, 10);
         put(&kept, "t", "a", 2, 10);
         assert_eq!(find(&kept, "s", "a"), Some(1));
         assert_eq!(find(&kept, "t", "a"), Some(2));
         assert_eq!(find(&kept, "s", "b"), None);
+        let same = |model| {
+            let text = AssistantBlock::Text { text: "t".into() };
+            find_of(&kept, ("s", model), vec![text, tool_call("a")])
+        };
+        assert_eq!((same("m"), same("another")), (Some(1), None));
     }
 
     #[test]
@@ -180,13 +223,13 @@ mod tests {
         let kept = Kept::new(1_000);
         put(&kept, "s", "a", 1, 10);
         let text = |text: &str| AssistantBlock::Text { text: text.into() };
-        assert_eq!(find_of(&kept, "s", vec![text("t"), tool_call("a")]), Some(1));
-        assert_eq!(find_of(&kept, "s", vec![text("u"), tool_call("a")]), None);
+        assert_eq!(find_of(&kept, ("s", "m"), vec![text("t"), tool_call("a")]), Some(1));
+        assert_eq!(find_of(&kept, ("s", "m"), vec![text("u"), tool_call("a")]), None);
         assert_eq!(
-            find_of(&kept, "s", vec![text("t"), tool_call("a"), tool_call("b")]),
+            find_of(&kept, ("s", "m"), vec![text("t"), tool_call("a"), tool_call("b")]),
             None
         );
-        assert_eq!(find_of(&kept, "s", vec![text("t")]), None);
+        assert_eq!(find_of(&kept, ("s", "m"), vec![text("t")]), None);
     }
 
     /// Each answer counts for 600 bytes and a few.

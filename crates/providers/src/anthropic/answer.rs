@@ -99,7 +99,8 @@ impl Answer for MessagesAnswer {
         let (calls, kept) = std::mem::take(&mut self.blocks).finish();
         let ids = self.draft.finish(stop, calls, events)?;
         if let (Some(first), Some(kept)) = (ids.first(), kept) {
-            self.kept.put(&self.draft.origin.session, first, kept, Sealed::len);
+            let by = (&self.draft.origin.session, self.draft.model.as_str());
+            self.kept.put(by, first, kept, Sealed::len);
         }
         Ok(())
     }

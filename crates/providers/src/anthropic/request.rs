@@ -24,7 +24,7 @@ pub(super) fn body(messages: &Messages, request: &ModelRequest) -> Vec<u8> {
     let kept: Vec<_> = request
         .messages
         .iter()
-        .map(|message| messages.kept.find(&request.origin.session, message))
+        .map(|message| messages.kept.find(request, message))
         .collect();
     let thinking = match messages.thinking {
         Thinking::Unsaid => None,

@@ -89,7 +89,8 @@ impl Answer for ResponsesAnswer {
         let ids = self.draft.finish(stop, calls, events)?;
         if let (Some(first), Some(kept)) = (ids.first(), kept) {
             let sealed = |item: &Value| item.to_string().len();
-            self.kept.put(&self.draft.origin.session, first, kept, sealed);
+            let by = (&self.draft.origin.session, self.draft.model.as_str());
+            self.kept.put(by, first, kept, sealed);
         }
         Ok(())
     }

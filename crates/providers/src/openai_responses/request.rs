@@ -20,7 +20,7 @@ pub(super) fn body(responses: &Responses, request: &ModelRequest) -> Vec<u8> {
     let kept: Vec<Option<Arc<KeptAnswer<Value>>>> = request
         .messages
         .iter()
-        .map(|message| responses.kept.find(&request.origin.session, message))
+        .map(|message| responses.kept.find(request, message))
         .collect();
     let effort = responses.reasoning_effort.as_deref();
     let messages = request.messages.iter().zip(&kept);
