@@ -99,7 +99,13 @@ impl fmt::Display for Note {
                 "The session's log was of version {from} and was rewritten. The log as it was is {}.",
                 kept_as.display()
             ),
-            Self::ReadOnly(reason) => write!(f, "The session is read-only: {reason}."),
+            Self::ReadOnly(reason) => {
+                let advice = match reason {
+                    ReadOnly::Damaged(_) => "`weft sessions export` saves what is before that, to be imported again",
+                    ReadOnly::NoWriting(_) => "Mend that, then load it again",
+                };
+                write!(f, "The session is read-only: {reason}. {advice}.")
+            }
         }
     }
 }

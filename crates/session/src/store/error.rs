@@ -56,7 +56,10 @@ pub enum StoreError {
         kind: String,
     },
     /// The log's first line is no header of this session, though events follow it.
-    #[error("failed to read session {session}: the header in {} is damaged: {reason}", path.display())]
+    #[error(
+        "failed to read session {session}: the header in {} is damaged: {reason}; mend its first line, or delete the session",
+        path.display()
+    )]
     DamagedHeader {
         /// The session.
         session: SessionId,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use weft_types::{Origin, SessionId, UnixMillis};
 
-use super::{FileStore, StoreError, lock};
+use super::{FileStore, Holder, StoreError, lock};
 
 pub(crate) use catalog::Catalog;
 use cursor::Position;
@@ -24,6 +24,9 @@ pub struct ListQuery {
     pub origin: Option<Origin>,
     /// Also those in which no turn has begun.
     pub include_blank: bool,
+    /// Also finds out which are damaged. Whole logs are read for that, of those sessions whose logs do not end in what
+    /// the list knows; crashes are among the reasons.
+    pub find_damage: bool,
     /// Goes on where the list with this `next` ended.
     pub cursor: Option<String>,
     /// How many rows at most; 0 means the default of 100, more than 1000 are never given.
@@ -62,6 +65,9 @@ pub struct SessionRow {
     pub running: bool,
     /// Whether no turn has begun yet.
     pub blank: bool,
+    /// Whether its log is seen to be damaged, if that was asked for. Only a [verification](FileStore::verify) looks at
+    /// everything: what was changed in a line that the list knows already is not noticed.
+    pub damaged: bool,
 }
 
 const DEFAULT_LIMIT: usize = 100;
@@ -96,7 +102,10 @@ impl FileStore {
             .last()
             .filter(|_| has_more)
             .map(|last| Position::of(last).to_string());
-        let rows = sessions.into_iter().map(|session| self.row(session)).collect();
+        let rows = sessions
+            .into_iter()
+            .map(|session| self.row(session, query.find_damage))
+            .collect();
         Ok(SessionList { rows, next })
     }
 
@@ -105,9 +114,13 @@ impl FileStore {
         Catalog::read(self.layout(), self.options())
     }
 
-    fn row(&self, Listed { id, fold, .. }: Listed) -> SessionRow {
+    fn row(&self, session: Listed, find_damage: bool) -> SessionRow {
+        let running = self.is_running(&session.id);
+        let damaged = find_damage && !running && !session.is_read_whole() && self.is_damaged(&session.id);
+        let Listed { id, fold, .. } = session;
         SessionRow {
-            running: self.is_running(&id),
+            running,
+            damaged,
             id,
             title: fold.title,
             cwd: fold.cwd,
@@ -120,13 +133,23 @@ impl FileStore {
         }
     }
 
-    /// Whether somebody has the session open to write to it; as far as that can be told.
+    /// Reads the whole log: what stands behind the last sound line may also be a line that a crash cut off.
+    fn is_damaged(&self, id: &SessionId) -> bool {
+        match self.verify(id) {
+            Ok(found) => found.damage.is_some(),
+            Err(error) => matches!(error, StoreError::DamagedHeader { .. } | StoreError::LongLine { .. }),
+        }
+    }
+
+    /// Who has the session open to write to it; as far as that can be told.
+    pub fn holder(&self, id: &SessionId) -> Option<Holder> {
+        let paths = self.layout().session(id).ok()?;
+        lock::running(&*self.options().files, &paths).ok()?
+    }
+
+    /// Whether somebody has.
     pub(crate) fn is_running(&self, id: &SessionId) -> bool {
-        let holder = self
-            .layout()
-            .session(id)
-            .and_then(|paths| lock::running(&*self.options().files, &paths));
-        matches!(holder, Ok(Some(_)))
+        self.holder(id).is_some()
     }
 }
 

@@ -17,9 +17,18 @@ impl FileStore {
     ///
     /// # Errors
     /// It is no sound log, there is such a session already, or the disk fails. Nothing is left behind then.
-    pub fn import(&self, mut lines: impl BufRead) -> Result<SessionId, StoreError> {
+    pub fn import(&self, lines: impl BufRead) -> Result<SessionId, StoreError> {
+        self.import_into(None, lines)
+    }
+
+    /// Like [`import`](Self::import); the session works in the folder `cwd` from now on, if one is given. It is taken as
+    /// it is and need not exist.
+    ///
+    /// # Errors
+    /// Those of [`import`](Self::import).
+    pub fn import_into(&self, cwd: Option<&str>, mut lines: impl BufRead) -> Result<SessionId, StoreError> {
         let (id, header) = import::header(&mut lines, self)?;
-        let import = Import::begin(self, &id)?;
+        let import = Import::begin(self, &id, cwd)?;
         match import.run(&header, lines) {
             Ok(()) => Ok(id),
             Err(error) => {

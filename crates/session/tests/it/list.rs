@@ -31,6 +31,29 @@ fn a_store_that_does_not_exist_is_empty_and_stays_away() {
 }
 
 #[test]
+fn damage_is_told_where_it_is_asked_for_and_what_a_crash_left_is_none() {
+    let disk = Disk::new();
+    let sound = |id: &str| log_text(&header_of(id, 7), [turn_start(1), user(1), turn_end(1)]);
+    for id in ["sound", "torn", "gap", "head"] {
+        disk.write(id, sound(id));
+    }
+    disk.append("torn", "{\"seq\":3,\"ti");
+    disk.append("gap", event_lines(&events(7, [turn_start(2)])));
+    disk.write("head", sound("head").replacen("version", "varsion", 1));
+    let damaged = |find_damage| {
+        let query = ListQuery { find_damage, ..every() };
+        let mut rows = disk.store().list(&query).expect("listed").rows;
+        rows.retain(|row| row.damaged);
+        rows.sort_by(|one, other| one.id.cmp(&other.id));
+        rows.iter().map(|row| row.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(damaged(true), ["gap", "head"]);
+    assert!(damaged(false).is_empty());
+    let _running = disk.run("gap");
+    assert_eq!(damaged(true), ["head"]);
+}
+
+#[test]
 fn a_row_tells_what_the_log_tells() {
     let disk = Disk::new();
     let header = SessionHeader {

@@ -68,6 +68,22 @@ fn an_imported_session_is_there_and_its_lines_have_checksums() {
 }
 
 #[test]
+fn an_import_can_give_a_session_another_folder() {
+    let disk = Disk::new();
+    let written = log_text(&header_of("s", 5), [turn_start(1)]);
+    disk.store()
+        .import_into(Some("/moved"), written.as_bytes())
+        .expect("sound");
+    assert_eq!(all_rows(&disk.store(), 9)[0].cwd, "/moved");
+    assert_eq!(disk.store().verify(&id("s")).expect("a log").damage, None);
+    let moved = SessionHeader {
+        cwd: "/moved".to_owned(),
+        ..header_of("s", 5)
+    };
+    assert_eq!(export(&disk.store()), log_text(&moved, [turn_start(1)]));
+}
+
+#[test]
 fn an_open_turn_stays_open_on_the_way() {
     let disk = Disk::new();
     disk.store().import(sound().as_bytes()).expect("sound");
@@ -112,7 +128,7 @@ fn a_session_that_is_being_made_is_taken() {
 
 #[test]
 fn what_is_no_log_is_refused_and_leaves_nothing() {
-    refused_at("", 1, "there is none");
+    refused_at("", 1, "it is empty");
     refused_at("\n", 1, "no session header");
     refused_at("{}\n", 1, "id");
     refused_at("{\"id\":\"s\"}\n", 1, "version");

@@ -29,6 +29,13 @@ pub(super) struct Listed {
     pub(super) fold: Fold,
 }
 
+impl Listed {
+    /// Whether every line of the log follows the one before it.
+    pub(super) fn is_read_whole(&self) -> bool {
+        self.stamp.is_some_and(|stamp| stamp.size == self.fold.end())
+    }
+}
+
 /// What tells that a log is as it was: which file it is, how long, and when it was last written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {

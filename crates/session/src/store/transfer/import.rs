@@ -21,6 +21,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub(super) struct Import<'a> {
     store: &'a FileStore,
     id: &'a SessionId,
+    /// The folder that it works in from now on, if that is another.
+    cwd: Option<&'a str>,
     paths: SessionPaths,
     /// The folders that name something new, to be synced.
     named: Vec<PathBuf>,
@@ -47,13 +49,18 @@ pub(super) fn header(lines: &mut impl BufRead, store: &FileStore) -> Result<(Ses
     let read = lines.take(limit as u64 + 1).read_until(b'\n', &mut header);
     match read {
         Err(error) => return refuse(1, format!("it cannot be read: {error}")),
-        Ok(0) => return refuse(1, "there is none, expected a session header"),
+        Ok(0) => return refuse(1, "it is empty, expected a session header"),
         Ok(read) if read > limit && !header.ends_with(b"\n") => return refuse(1, too_long(limit)),
         Ok(_) => {}
     }
     let Named { id } = match serde_json::from_slice(&header) {
         Ok(named) => named,
-        Err(error) => return refuse(1, format!("it is no session header: {error}")),
+        Err(error) => {
+            return refuse(
+                1,
+                format!("it is no session header, so this is not what weft sessions export writes: {error}"),
+            );
+        }
     };
     match store.layout().session(&id) {
         Err(StoreError::NotFound { reason, .. }) => refuse(1, format!("its id is {:?}: {reason}", id.as_str())),
@@ -71,7 +78,7 @@ impl<'a> Import<'a> {
     ///
     /// # Errors
     /// There is such a session already, or the disk fails.
-    pub(super) fn begin(store: &'a FileStore, id: &'a SessionId) -> Result<Self, StoreError> {
+    pub(super) fn begin(store: &'a FileStore, id: &'a SessionId, cwd: Option<&'a str>) -> Result<Self, StoreError> {
         let files = &*store.options().files;
         let paths = store.layout().session(id)?;
         let exists = || StoreError::Exists { session: id.clone() };
@@ -99,6 +106,7 @@ impl<'a> Import<'a> {
         Ok(Self {
             store,
             id,
+            cwd,
             paths,
             named,
             made_root,
@@ -137,7 +145,11 @@ impl<'a> Import<'a> {
         let as_import = |line| move |error| as_import(error, line);
         let mut scan = LogScan::open_at(self.store, self.id, raw).map_err(as_import(1))?;
         let mut out = Output::create(self.store, new)?;
-        out.line(scan.header(), 1)?;
+        let mut header = scan.header().clone();
+        if let Some(cwd) = self.cwd {
+            cwd.clone_into(&mut header.cwd);
+        }
+        out.line(&header, 1)?;
         loop {
             let line = scan.marks().end().line;
             let Some(event) = scan.next().map_err(as_import(line))? else {
