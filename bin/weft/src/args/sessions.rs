@@ -9,14 +9,16 @@ use clap::{Args, Subcommand};
 #[command(
     arg_required_else_help = true,
     after_help = "\
-Where an ID is asked for, its beginning is enough as long as no other session begins so.
-All of this works while another weft runs and writes.
+Where an ID is asked for, its beginning is enough as long as no other session begins so; the sessions of a workflow's
+members stand back behind yours.
+All of this works while another weft runs and writes. Sessions live in the folder sessions below WEFT_HOME, or without
+that below the platform's folder for data: ~/.local/share/weft/sessions on Linux.
 
 Examples:
-  weft sessions list                          the sessions of all folders, the newest first
-  weft sessions show 0198a5c2                 the conversation and its workflows
-  weft sessions export 0198a5c2 | jq .type    its log
-  weft sessions verify                        whether every log is sound"
+  weft sessions list                               the sessions of all folders, the newest first
+  weft sessions show 0198a5c2-7d31                 the conversation and its workflows
+  weft sessions export 0198a5c2-7d31 | jq .type    its log
+  weft sessions verify                             whether every log is sound"
 )]
 pub(crate) struct SessionsArgs {
     #[command(subcommand)]
@@ -59,11 +61,16 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     pub(crate) all: bool,
     /// How many at most.
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(long, value_name = "N", default_value_t = Self::LIMIT, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(crate) limit: u16,
     /// Goes on where an earlier list ended; it said with which text.
     #[arg(long, value_name = "TEXT")]
     pub(crate) cursor: Option<String>,
+}
+
+impl ListArgs {
+    /// How many are listed where nothing is said of it.
+    pub(crate) const LIMIT: u16 = 50;
 }
 
 /// `weft sessions show`.
@@ -74,22 +81,29 @@ also the events that the next opening will close it with; with --follow each eve
 --follow prints each thing once it is over.
 
 Examples:
-  weft sessions show 0198a5c2 | less
-  weft sessions show --follow 0198a5c2        what happens in it now, until its weft lets it go")]
+  weft sessions show 0198a5c2-7d31 | less
+  weft sessions show --follow 0198a5c2-7d31        what happens in it now, until its weft lets it go")]
 pub(crate) struct ShowArgs {
     /// The session.
     pub(crate) id: String,
     /// Goes on as long as the session is open in a running weft.
     #[arg(long, short)]
     pub(crate) follow: bool,
+    /// Shows all that the tools gave, however long it is.
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 /// `weft sessions export`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+The sessions of a workflow's members are exported by their own IDs. With --json and --output, {\"id\", \"output\"}; on
+stdout it is JSON Lines with or without it. Of a damaged session, what is sound is written to stdout, and the exit code
+is 1; with --output nothing is written.
+
 Examples:
-  weft sessions export 0198a5c2 --output session.jsonl
-  weft sessions export 0198a5c2 | ssh elsewhere weft sessions import -")]
+  weft sessions export 0198a5c2-7d31 --output session.jsonl
+  weft sessions export 0198a5c2-7d31 | ssh elsewhere weft sessions import -")]
 pub(crate) struct ExportArgs {
     /// The session.
     pub(crate) id: String,
@@ -101,11 +115,15 @@ pub(crate) struct ExportArgs {
 /// `weft sessions import`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Everything is checked before anything is kept. A session that is there already is refused.
+Everything is checked before anything is kept. A session that is there already is refused. A session can only be taken
+up in its folder: after that was moved, or on another machine, say where it is with --cwd.
 Prints the session's id; with --json, {\"id\"}.")]
 pub(crate) struct ImportArgs {
     /// What `export` wrote; `-` for stdin.
     pub(crate) file: PathBuf,
+    /// Lets the session work in this folder from now on, instead of the one that it worked in.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 /// `weft sessions verify`.
@@ -125,7 +143,8 @@ pub(crate) struct VerifyArgs {
 /// `weft sessions delete`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Subagents' sessions go with the session that started them. A session that is open in a running weft is refused.
+Subagents' sessions go with the session that started them. A session that is open in a running weft is refused, and so
+is one whose starter is open there.
 Prints the ids of what was deleted; with --json, {\"deleted\": [ID]}.")]
 pub(crate) struct DeleteArgs {
     /// Sessions.

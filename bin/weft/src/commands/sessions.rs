@@ -3,10 +3,11 @@
 //! Data goes to stdout, everything else to stderr. Nothing here needs the store for itself: other processes may run
 //! sessions meanwhile.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use weft_session::{Clock, FileStore, ListQuery, SessionRow, SystemClock};
+use weft_session::{Clock, FileStore, ListQuery, SessionRow, StoreError, SystemClock};
 
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::config::{Config, Home, Overrides};
@@ -28,13 +29,28 @@ pub(crate) fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = store::open(&config, home.sessions, "weft sessions", Arc::clone(&clock))?;
     let json = args.json;
-    match args.command {
+    let done = match args.command {
         SessionsCommand::List(args) => list::run(&store, args, json, clock.now()).map(|()| ExitCode::SUCCESS),
         SessionsCommand::Show(args) => show::run(&store, &config, &args, json),
         SessionsCommand::Export(args) => export::run(&store, &args, json).map(|()| ExitCode::SUCCESS),
         SessionsCommand::Import(args) => import::run(&store, &args, json).map(|()| ExitCode::SUCCESS),
         SessionsCommand::Verify(args) => verify::run(&store, &args, json),
         SessionsCommand::Delete(args) => delete::run(&store, &args, json),
+    };
+    done.map_err(|error| advised(error, store.root()))
+}
+
+/// With what to do next, where the store itself cannot know.
+fn advised(error: anyhow::Error, folder: &Path) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(StoreError::NotFound { .. }) => {
+            let folder = folder.display();
+            anyhow::anyhow!("{error}; looked in {folder}\nhint: weft sessions list --all")
+        }
+        Some(StoreError::Exists { session }) => {
+            anyhow::anyhow!("{error}\nhint: weft sessions delete {session} first to replace it")
+        }
+        _ => error,
     }
 }
 

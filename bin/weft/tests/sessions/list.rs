@@ -6,7 +6,12 @@ use crate::support::{Home, header, member, session};
 fn an_empty_home_has_no_sessions_and_stays_empty() {
     let home = Home::new();
     let ran = home.sessions(&["list"]);
-    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
+    let folder = home.path().join("sessions");
+    let told = format!("no sessions in {}\n", folder.display());
+    assert_eq!((ran.code, ran.out.as_str(), ran.err), (0, "", told));
+    let ran = home.sessions(&["list", "--cwd", "/elsewhere"]);
+    let told = format!("no sessions in {} that work in /elsewhere\n", folder.display());
+    assert_eq!((ran.code, ran.out.as_str(), ran.err), (0, "", told));
     assert_eq!(
         home.sessions(&["list", "--json"]).json()["sessions"],
         serde_json::json!([])
@@ -29,7 +34,7 @@ fn the_list_leaves_out_members_and_blank_sessions_unless_asked() {
         ran.out
     );
     assert!(
-        lines[1].starts_with("aa-1 ") && lines[1].contains(" no ") && lines[1].ends_with(" /w"),
+        lines[1].starts_with("aa-1 ") && !lines[1].contains(" yes ") && lines[1].ends_with(" /w"),
         "{}",
         ran.out
     );
@@ -64,7 +69,8 @@ fn a_page_ends_with_the_cursor_of_the_next() {
     assert_eq!(second["sessions"].as_array().map(Vec::len), Some(1));
     assert!(second["nextCursor"].is_null(), "{second}");
     let told = home.sessions(&["list", "--limit", "2"]);
-    assert!(told.err.contains(&format!("--cursor {cursor}")), "{}", told.err);
+    let hint = format!("there are more: weft sessions list --limit 2 --cursor {cursor}\n");
+    assert_eq!(told.err, hint);
     assert_eq!(home.sessions(&["list", "--cursor", "nonsense"]).code, 1);
 }
 
@@ -74,6 +80,19 @@ fn a_folder_selects_its_own_sessions() {
     home.holds(&session("aa-1", "prompt"));
     assert!(home.sessions(&["list", "--cwd", "/w"]).out.contains("aa-1"));
     assert_eq!(home.sessions(&["list", "--cwd", "/elsewhere"]).out, "");
+}
+
+#[test]
+fn the_hint_at_the_next_page_asks_for_the_same_list() {
+    let home = Home::new();
+    for id in ["aa-1", "aa-2"] {
+        home.holds(&session(id, "prompt"));
+    }
+    let told = home.sessions(&["list", "--all", "--cwd", "/w", "--limit", "1"]).err;
+    let start = "there are more: weft sessions list --cwd /w --all --limit 1 --cursor ";
+    assert!(told.starts_with(start), "{told}");
+    let words: Vec<_> = told.trim_end().split(' ').skip(5).collect();
+    assert!(home.sessions(&words).out.contains(" /w"), "{words:?}");
 }
 
 #[test]

@@ -25,6 +25,47 @@ fn what_was_exported_can_be_imported_elsewhere() {
     let again = elsewhere.sessions(&["import", path]);
     assert_eq!((again.code, again.out.as_str()), (1, ""));
     assert!(again.err.contains("exists already"), "{}", again.err);
+    assert!(again.err.contains("weft sessions delete aa-1"), "{}", again.err);
+}
+
+#[test]
+fn an_import_can_put_a_session_into_another_folder() {
+    let home = Home::new();
+    let ran = home.sessions_with(&["import", "-"], &text(&session("aa-1", "look")));
+    let warning = "weft: session aa-1 works in /w, which is no folder here\n\
+        hint: to move it, weft sessions delete aa-1, then weft sessions import --cwd DIR\n";
+    assert_eq!((ran.code, ran.err.as_str()), (0, warning));
+    let folder = home.path().to_str().expect("text");
+    // What the store wrote itself, checksums and all, can be moved as well.
+    let log = std::fs::read_to_string(home.log("aa-1")).expect("read");
+    let elsewhere = Home::new();
+    let ran = elsewhere.sessions_with(&["import", "--cwd", folder, "-"], &log);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let rows = elsewhere.sessions(&["list", "--json"]).json();
+    assert_eq!(rows["sessions"][0]["cwd"], folder);
+    assert_eq!(elsewhere.sessions(&["verify"]).code, 0);
+    let exported = elsewhere.sessions(&["export", "aa-1"]).out;
+    assert_eq!(exported.lines().skip(1).count(), session("aa-1", "look").len() - 1);
+}
+
+#[test]
+fn an_export_that_fails_names_no_file_that_is_not_there() {
+    let home = Home::new();
+    home.holds(&session("aa-1", "look"));
+    let ran = home.sessions(&["export", "aa-1", "--output", "/no/such/folder/file"]);
+    assert!(!ran.err.contains("/.tmp"), "{}", ran.err);
+}
+
+#[test]
+fn what_was_not_exported_is_told_so() {
+    let home = Home::new();
+    for (input, reason) in [
+        ("", "it is empty"),
+        ("{\"a\":1}\n", "this is not what weft sessions export writes"),
+    ] {
+        let ran = home.sessions_with(&["import", "-"], input);
+        assert!(ran.err.contains(reason), "{}", ran.err);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::json;
 use weft_replay::{WireClient, WireCommand};
 
-use crate::support::Home;
+use crate::support::{Home, member};
 
 const MODEL: &str =
     "[[reply]]\nturn = 1\ntext = \"the first answer\"\n[[reply]]\nturn = 2\ntext = \"the second answer\"\n";
@@ -47,14 +47,28 @@ async fn a_running_session_is_listed_shown_and_checked_but_not_deleted() {
     let shown = home.sessions(&["show", &id]);
     assert!(shown.out.contains("you  the first question\n"), "{}", shown.out);
     assert!(shown.out.contains("weft  the first answer\n"), "{}", shown.out);
-    assert!(home.sessions(&["verify", &id]).out.ends_with("; it is running\n"));
+    let holder = format!("weft acp (process {})", client.pid());
+    let verified = home.sessions(&["verify", &id]).out;
+    assert!(verified.ends_with(&format!("; it is open in {holder}\n")), "{verified}");
+    home.holds(&member("aa-1", &id));
+    let refused = home.sessions(&["delete", "--yes", "aa-1"]);
+    assert_eq!((refused.code, refused.out.as_str()), (1, ""));
+    assert!(
+        refused.err.contains(&id) && refused.err.contains(&holder),
+        "{}",
+        refused.err
+    );
     let refused = home.sessions(&["delete", "--yes", &id]);
     assert_eq!((refused.code, refused.out.as_str()), (1, ""));
-    let holder = format!("weft acp (process {})", client.pid());
     assert!(refused.err.contains(&holder), "{}", refused.err);
     client.finish().await.expect("the agent ends");
     let deleted = home.sessions(&["delete", "--yes", &id]);
-    assert_eq!((deleted.code, deleted.out), (0, format!("{id}\n")), "{}", deleted.err);
+    assert_eq!(
+        (deleted.code, deleted.out),
+        (0, format!("aa-1\n{id}\n")),
+        "{}",
+        deleted.err
+    );
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{Home, session};
+use crate::support::{Home, member, session};
 
 #[test]
 fn a_conversation_is_drawn_with_its_workflow_where_it_began() {
@@ -22,9 +22,9 @@ session  aa-1
    weft  I look.
          ✔ workflow · completed
            all good
-         ✔ review · 1 member · Completed
-           Read · 1 member · Failed 1
-             ✘ one · Failed  child-1
+           ✔ review · 1 member · completed
+             Read · 1 member · failed 1
+               ✘ one · failed  child-1
 ";
     assert_eq!(ran.out, expected);
 }
@@ -60,8 +60,8 @@ fn an_open_turn_is_shown_as_interrupted_and_the_log_stays_as_it_is() {
     home.holds(&lines[..9]);
     let before = std::fs::read(home.log("aa-1")).expect("read");
     let ran = home.sessions(&["show", "aa-1"]);
-    assert!(ran.out.contains("! review · 1 member · Interrupted\n"), "{}", ran.out);
-    assert!(ran.out.contains("! one · Interrupted  child-1\n"), "{}", ran.out);
+    assert!(ran.out.contains("! review · 1 member · interrupted\n"), "{}", ran.out);
+    assert!(ran.out.contains("! one · interrupted  child-1\n"), "{}", ran.out);
     assert!(ran.out.contains("✘ workflow · failed\n"), "{}", ran.out);
     assert_eq!(std::fs::read(home.log("aa-1")).expect("read"), before);
 }
@@ -86,6 +86,44 @@ fn an_id_that_is_none_or_ambiguous_is_an_error_that_helps() {
         assert!(ran.err.starts_with("weft: failed to find"), "{id:?}: {}", ran.err);
         assert!(!ran.err.contains('\u{1b}'), "{:?}", ran.err);
     }
+}
+
+#[test]
+fn a_beginning_names_the_users_session_rather_than_its_members() {
+    let home = Home::new();
+    home.holds(&session("aa-1", "the user's"));
+    home.holds(&member("aa-2", "aa-1"));
+    assert!(home.sessions(&["show", "aa"]).out.contains("the user's"));
+    assert!(home.sessions(&["show", "aa-2"]).out.contains("a task"));
+}
+
+#[test]
+fn an_id_that_is_none_says_where_it_was_looked_for() {
+    let home = Home::new();
+    let ran = home.sessions(&["show", "nothing"]);
+    let folder = home.path().join("sessions").display().to_string();
+    assert!(ran.err.contains(&folder), "{}", ran.err);
+    assert!(ran.err.contains("weft sessions list --all"), "{}", ran.err);
+}
+
+#[test]
+fn a_long_output_is_shown_by_its_ends_or_in_full() {
+    let home = Home::new();
+    let output: String = (1..=40).map(|n| format!("line {n}\n")).collect();
+    let mut lines = session("aa-1", "look");
+    let result = lines
+        .iter_mut()
+        .find(|line| line["type"] == "tool/result")
+        .expect("one");
+    result["data"]["content"][0]["text"] = output.into();
+    home.holds(&lines);
+    let cut = home.sessions(&["show", "aa-1"]).out;
+    for shown in ["line 1\n", "line 40\n", "… 32 more lines (--full shows them)\n"] {
+        assert!(cut.contains(shown), "{cut}");
+    }
+    assert!(!cut.contains("line 20\n"), "{cut}");
+    let full = home.sessions(&["show", "--full", "aa-1"]).out;
+    assert!((1..=40).all(|n| full.contains(&format!("line {n}\n"))), "{full}");
 }
 
 #[test]

@@ -30,7 +30,8 @@ pub(super) fn run(store: &FileStore, args: &DeleteArgs, json: bool) -> anyhow::R
             // It was named twice, or went with the session that started it.
             continue;
         }
-        match store.delete(&id) {
+        let gone = in_nobodys_hands(store, &rows, &id).and_then(|()| Ok(store.delete(&id)?));
+        match gone {
             Ok(gone) => deleted.extend(gone),
             Err(error) => {
                 failure = Some(error);
@@ -39,7 +40,21 @@ pub(super) fn run(store: &FileStore, args: &DeleteArgs, json: bool) -> anyhow::R
         }
     }
     tell(&deleted, json)?;
-    failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
+    failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(error))
+}
+
+/// What started a session, and is open, may be at work with it.
+fn in_nobodys_hands(store: &FileStore, rows: &[SessionRow], id: &SessionId) -> anyhow::Result<()> {
+    let row = rows.iter().find(|row| row.id == *id);
+    let Some(parent) = row.and_then(|row| row.parent.as_ref()) else {
+        return Ok(());
+    };
+    match store.holder(parent) {
+        Some(holder) => anyhow::bail!(
+            "failed to delete session {id}: session {parent}, which started it, is in use by {holder}; close it there first"
+        ),
+        None => Ok(()),
+    }
 }
 
 fn tell(deleted: &[SessionId], json: bool) -> io::Result<()> {
@@ -55,11 +70,26 @@ fn confirmed(rows: &[SessionRow], ids: &[SessionId]) -> io::Result<bool> {
     for line in doomed(rows, ids) {
         writeln!(err, "{line}")?;
     }
-    write!(err, "Delete for good? [y/N] ")?;
+    write!(err, "{} [y/N] ", question(rows, ids))?;
     err.flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(is_yes(&answer))
+}
+
+/// What is asked below the names of everything that goes.
+fn question(rows: &[SessionRow], ids: &[SessionId]) -> String {
+    let named: HashSet<_> = ids.iter().collect();
+    let sessions = match named.len() {
+        1 => "this session".to_owned(),
+        n => format!("these {n} sessions"),
+    };
+    let its = if named.len() == 1 { "its" } else { "their" };
+    match doomed(rows, ids).len() - named.len() {
+        0 => format!("Delete {sessions} for good?"),
+        1 => format!("Delete {sessions} and the session of {its} member for good?"),
+        n => format!("Delete {sessions} and the {n} sessions of {its} members for good?"),
+    }
 }
 
 fn is_yes(answer: &str) -> bool {
@@ -104,6 +134,7 @@ mod tests {
             updated_at: UnixMillis(0),
             running,
             blank: false,
+            damaged: false,
         }
     }
 
@@ -125,6 +156,32 @@ mod tests {
                 "gone",
             ]
         );
+    }
+
+    #[test]
+    fn the_question_tells_how_many_go_along() {
+        let rows = [
+            row("a", None, false),
+            row("a1", Some("a"), false),
+            row("a2", Some("a"), false),
+            row("b", None, false),
+            row("b1", Some("b"), false),
+        ];
+        for (ids, expected) in [
+            (
+                &["a"][..],
+                "Delete this session and the 2 sessions of its members for good?",
+            ),
+            (&["b"], "Delete this session and the session of its member for good?"),
+            (&["a1"], "Delete this session for good?"),
+            (
+                &["a", "a1", "b", "b"],
+                "Delete these 3 sessions and the 2 sessions of their members for good?",
+            ),
+        ] {
+            let ids: Vec<_> = ids.iter().copied().map(SessionId::new).collect();
+            assert_eq!(question(&rows, &ids), expected);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::json;
-use weft_session::FileStore;
+use weft_session::{FileStore, StoreError};
 use weft_types::SessionId;
 
 use super::resolve;
@@ -26,7 +26,13 @@ pub(super) fn run(store: &FileStore, args: &ExportArgs, json: bool) -> anyhow::R
 
 /// Of a damaged log, what is sound is written before the command fails.
 fn to_stdout(store: &FileStore, id: &SessionId) -> anyhow::Result<()> {
-    export(store, id, io::stdout().lock())
+    export(store, id, io::stdout().lock()).map_err(|error| match error.downcast_ref() {
+        Some(StoreError::Damaged { .. }) => anyhow::anyhow!(
+            "{error}; what stands before that was written\nhint: to go on from there, weft sessions delete {id} and import \
+             what was written"
+        ),
+        _ => error,
+    })
 }
 
 /// The file comes to be, or is replaced, once everything is in it.
@@ -36,8 +42,15 @@ fn to_file(store: &FileStore, id: &SessionId, path: &Path) -> anyhow::Result<()>
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(attempt)?;
-    export(store, id, &mut file)?;
+    let file = tempfile::NamedTempFile::new_in(folder).map_err(bare);
+    let mut file = file.with_context(attempt)?;
+    export(store, id, &mut file).map_err(|error| match error.downcast_ref() {
+        Some(StoreError::Damaged { .. }) => anyhow::anyhow!(
+            "{error}; nothing was written to {}\nhint: weft sessions export {id} > sound.jsonl saves what stands before that",
+            path.display()
+        ),
+        _ => error,
+    })?;
     file.persist(path).map_err(|error| error.error).with_context(attempt)?;
     Ok(())
 }
@@ -56,6 +69,14 @@ fn export(store: &FileStore, id: &SessionId, out: impl Write) -> anyhow::Result<
     }
 }
 
+/// Without the name of a temporary file, which nobody knows.
+fn bare(error: io::Error) -> io::Error {
+    match error.get_ref() {
+        Some(_) => error.kind().into(),
+        None => error,
+    }
+}
+
 /// Keeps the reason why writing failed.
 struct Watched<W> {
     out: W,
@@ -66,7 +87,7 @@ impl<W> Watched<W> {
     fn watch<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| {
             let kind = error.kind();
-            self.failure.get_or_insert(error);
+            self.failure.get_or_insert(bare(error));
             kind.into()
         })
     }

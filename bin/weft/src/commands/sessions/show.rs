@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use weft_session::{FileStore, StoredSession};
+use weft_session::{Damage, FileStore, StoredSession};
 use weft_types::{Event, SessionHeader};
 
 use super::resolve;
@@ -39,7 +39,7 @@ pub(super) fn run(store: &FileStore, config: &Config, args: &ShowArgs, json: boo
             (true, false) => Out::Coloured(BufWriter::new(io::stdout()), Size::of_stdout),
             (true, true) => Out::Live(Redrawn::new(io::stdout()), Size::of_stdout),
         };
-        Box::new(Drawing::new(out, Conversation::new(presenter)))
+        Box::new(Drawing::new(out, Conversation::new(presenter)).full(args.full))
     };
     view.header(session.header(), title.as_deref())?;
     let mut next = read(&session, 0, &mut *view)?;
@@ -51,11 +51,12 @@ pub(super) fn run(store: &FileStore, config: &Config, args: &ShowArgs, json: boo
         session = store.read(&id)?;
         read(&session, next, &mut *view)?;
     }
-    view.end()?;
+    view.end(session.header())?;
     if let Some(damage) = session.damage() {
         let _unread = writeln!(
             io::stderr(),
-            "weft: the log of session {id} is {damage}; what is sound is shown"
+            "weft: the log of session {id} is {damage}; what stands before that is shown, and weft sessions export {id} \
+             saves it"
         );
         return Ok(ExitCode::FAILURE);
     }
@@ -68,14 +69,19 @@ trait View {
     fn header(&mut self, header: &SessionHeader, title: Option<&str>) -> anyhow::Result<()>;
     /// The next events.
     fn events(&mut self, events: &[Arc<Event>]) -> anyhow::Result<()>;
+    /// The log holds nothing sound from there on, though events follow that close the last turn.
+    fn damaged(&mut self, damage: &Damage);
     /// There are no more.
-    fn end(&mut self) -> anyhow::Result<()>;
+    fn end(&mut self, header: &SessionHeader) -> anyhow::Result<()>;
 }
 
 /// Shows every event that there is from number `next` on, and gives the number of the one to come.
 fn read(session: &StoredSession, mut next: u64, view: &mut dyn View) -> anyhow::Result<u64> {
     loop {
         let page = session.page(next, PAGE)?;
+        if let Some(damage) = session.damage() {
+            view.damaged(&damage);
+        }
         let Some(last) = page.last() else { return Ok(next) };
         next = last.seq + 1;
         view.events(&page)?;
@@ -112,7 +118,9 @@ impl<W: Write> View for Lines<W> {
         Ok(self.out.flush()?)
     }
 
-    fn end(&mut self) -> anyhow::Result<()> {
+    fn damaged(&mut self, _damage: &Damage) {}
+
+    fn end(&mut self, _header: &SessionHeader) -> anyhow::Result<()> {
         Ok(self.out.flush()?)
     }
 }

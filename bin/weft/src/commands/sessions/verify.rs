@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weft_session::{FileStore, StoreError, Verification};
+use weft_session::{FileStore, Holder, StoreError, Verification};
 use weft_types::SessionId;
 
 use super::resolve;
@@ -29,7 +29,7 @@ pub(super) fn run(store: &FileStore, args: &VerifyArgs, json: bool) -> anyhow::R
         if json {
             writeln!(out, "{}", document(id, &found))?;
         } else {
-            writeln!(out, "{}", line(id, &found))?;
+            writeln!(out, "{}", line(id, &found, store.holder(id).as_ref()))?;
         }
     }
     let _unread = writeln!(io::stderr(), "{} checked, {unsound} damaged", ids.len());
@@ -66,7 +66,7 @@ fn document(id: &SessionId, found: &Result<Verification, StoreError>) -> Value {
 }
 
 /// What was found, as a person is told of it.
-fn line(id: &SessionId, found: &Result<Verification, StoreError>) -> String {
+fn line(id: &SessionId, found: &Result<Verification, StoreError>, holder: Option<&Holder>) -> String {
     let found = match found {
         Ok(found) => found,
         Err(error) => return format!("{id}  {}", one_line(&error.to_string())),
@@ -77,7 +77,8 @@ fn line(id: &SessionId, found: &Result<Verification, StoreError>) -> String {
     let (turns, events) = (count(found.turns, "turn"), count(found.events, "event"));
     let mut line = format!("{id}  sound: {turns}, {events}, {}", count(found.bytes, "byte"));
     if found.running {
-        line.push_str("; it is running");
+        line.push_str("; it is open");
+        line.extend(holder.map(|holder| format!(" in {holder}")));
     } else if let Some(turn) = found.open_turn {
         line.push_str(&format!("; turn {turn} was interrupted"));
     }
@@ -130,7 +131,7 @@ mod tests {
 
     #[track_caller]
     fn told(found: Verification, expected: &str) {
-        assert_eq!(line(&SessionId::new("a"), &Ok(found)), expected);
+        assert_eq!(line(&SessionId::new("a"), &Ok(found), None), expected);
     }
 
     #[test]
@@ -152,7 +153,7 @@ mod tests {
             debris: 0,
             ..crashed
         };
-        told(running, "a  sound: 2 turns, 3 events, 400 bytes; it is running");
+        told(running, "a  sound: 2 turns, 3 events, 400 bytes; it is open");
     }
 
     #[test]
@@ -186,7 +187,7 @@ mod tests {
         };
         assert_eq!(document(&SessionId::new("a"), &Err(error()))["sound"], false);
         assert_eq!(
-            line(&SessionId::new("a"), &Err(error())),
+            line(&SessionId::new("a"), &Err(error()), None),
             "a  failed to find session a: it is empty"
         );
     }

@@ -1,5 +1,6 @@
 //! A conversation's items as lines for a terminal or a pipe.
 
+use unicode_width::UnicodeWidthStr as _;
 use weft_types::SessionHeader;
 
 use super::fold::{Call, CallStatus, Item, Speaker};
@@ -11,12 +12,15 @@ pub(super) struct Style {
     pub(super) ink: Palette,
     /// The most columns of a row; without it lines are as long as they are.
     pub(super) columns: Option<usize>,
+    /// Whether outputs are drawn from end to end.
+    pub(super) full: bool,
 }
 
 /// Where texts begin.
 const MARGIN: usize = 9;
-/// How many lines of a call's output are shown.
-const OUTPUT_LINES: usize = 8;
+/// How many lines of a call's output are drawn at its start and its end, where it is cut.
+const OUTPUT_HEAD: usize = 4;
+const OUTPUT_TAIL: usize = 4;
 
 mod run;
 
@@ -54,8 +58,19 @@ impl Style {
                     .map(|row| format!("{:MARGIN$}{dim}{row}{reset}", ""))
                     .collect()
             }
+            Item::Model(name) => self.label("model", &one_line(name)),
             Item::Run(run) => self.run(run),
         }
+    }
+
+    /// A fact that is nobody's words.
+    fn label(&self, name: &str, text: &str) -> Vec<String> {
+        let Palette { dim, reset, .. } = self.ink;
+        let rows = self.rows(text, MARGIN).enumerate();
+        let named = rows.map(|(n, row)| (if n == 0 { name } else { "" }, row));
+        named
+            .map(|(name, row)| format!("{dim}{name:>7}  {row}{reset}"))
+            .collect()
     }
 
     fn said(&self, who: Speaker, text: &str) -> Vec<String> {
@@ -79,40 +94,54 @@ impl Style {
     }
 
     fn call(&self, call: &Call) -> Vec<String> {
-        let Palette { bold, dim, reset, .. } = self.ink;
+        let Palette { bold, reset, .. } = self.ink;
         let (colour, mark, status) = match call.status {
             CallStatus::Running => (self.ink.cyan, '▶', "running"),
             CallStatus::Completed => (self.ink.green, '✔', "completed"),
             CallStatus::Failed => (self.ink.red, '✘', "failed"),
         };
         let title = one_line(&call.title);
-        let room = self
-            .columns
-            .map_or(usize::MAX, |columns| columns.saturating_sub(MARGIN + status.len() + 5));
+        let exit = call.exit.iter().map(|exit| format!(" · {}", one_line(exit)));
+        let status = status.to_owned() + &exit.collect::<String>();
+        let room = self.columns.map_or(usize::MAX, |columns| {
+            columns.saturating_sub(MARGIN + status.width() + 5)
+        });
         let title = clip(&title, room);
-        let mut lines = vec![format!(
+        let head = format!(
             "{:MARGIN$}{colour}{mark}{reset} {bold}{title}{reset} · {colour}{status}{reset}",
             ""
-        )];
-        let output = harmless(&call.output);
-        let all: Vec<_> = output.lines().collect();
-        let kept = if all.len() > OUTPUT_LINES + 1 {
-            OUTPUT_LINES
-        } else {
-            all.len()
+        );
+        std::iter::once(head).chain(self.output(&call.output)).collect()
+    }
+
+    /// A call's output: its start and its end, if it is long and nobody asked for all of it.
+    fn output(&self, output: &str) -> Vec<String> {
+        let Palette { dim, reset, .. } = self.ink;
+        let room = self
+            .columns
+            .map_or(usize::MAX, |columns| columns.saturating_sub(MARGIN + 2));
+        let draw = |line: &str| {
+            // All of it is all of each line as well.
+            let rows = if self.full {
+                wrap(line, room)
+            } else {
+                vec![clip(line, room).into_owned()]
+            };
+            rows.into_iter().map(|row| {
+                let line = format!("{:MARGIN$}  {dim}{row}{reset}", "");
+                line.trim_end().to_owned()
+            })
         };
-        let rest = all.len() - kept;
-        for line in &all[..kept] {
-            let room = self
-                .columns
-                .map_or(usize::MAX, |columns| columns.saturating_sub(MARGIN + 2));
-            let line = format!("{:MARGIN$}  {dim}{}{reset}", "", clip(line, room));
-            lines.push(line.trim_end().to_owned());
+        let output = harmless(output);
+        let all: Vec<_> = output.lines().collect();
+        let rest = all.len().saturating_sub(OUTPUT_HEAD + OUTPUT_TAIL);
+        if self.full || rest <= 1 {
+            return all.into_iter().flat_map(draw).collect();
         }
-        if rest > 0 {
-            lines.push(format!("{:MARGIN$}  {dim}… {rest} more lines{reset}", ""));
-        }
-        lines
+        let head = all[..OUTPUT_HEAD].iter().copied().flat_map(draw);
+        let gap = format!("… {rest} more lines (--full shows them)");
+        let tail = all[all.len() - OUTPUT_TAIL..].iter().copied().flat_map(draw);
+        head.chain(draw(&gap)).chain(tail).collect()
     }
 
     fn rows<'a>(&self, line: &'a str, margin: usize) -> impl Iterator<Item = String> + use<'a> {

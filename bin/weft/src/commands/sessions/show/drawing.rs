@@ -4,11 +4,12 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use weft_session::Damage;
 use weft_types::{Event, EventBody, SessionHeader};
 
 use super::View;
 use super::draw::Style;
-use super::fold::Conversation;
+use super::fold::{Conversation, Item};
 use crate::terminal::{Palette, Redrawn, Size};
 
 /// Draws what is settled as soon as it is. On a terminal where the session is followed, what is not settled yet stands
@@ -16,6 +17,9 @@ use crate::terminal::{Palette, Redrawn, Size};
 pub(super) struct Drawing<W: Write> {
     out: Out<W>,
     conversation: Conversation,
+    /// Whether outputs are drawn from end to end.
+    full: bool,
+    damage: Option<Damage>,
 }
 
 /// Where it is drawn. Where there is a size, it is asked for anew with each picture.
@@ -30,18 +34,31 @@ pub(super) enum Out<W: Write> {
 
 impl<W: Write> Drawing<W> {
     pub(super) fn new(out: Out<W>, conversation: Conversation) -> Self {
-        Self { out, conversation }
+        Self {
+            out,
+            conversation,
+            full: false,
+            damage: None,
+        }
+    }
+
+    /// Draws outputs from end to end, if told so.
+    pub(super) fn full(self, full: bool) -> Self {
+        Self { full, ..self }
     }
 
     fn style(&self) -> Style {
+        let full = self.full;
         match &self.out {
             Out::Plain(_) => Style {
                 ink: Palette::PLAIN,
                 columns: None,
+                full,
             },
             Out::Coloured(_, size) | Out::Live(_, size) => Style {
                 ink: Palette::COLOURED,
                 columns: Some(size().columns),
+                full,
             },
         }
     }
@@ -61,6 +78,7 @@ impl<W: Write> Drawing<W> {
         let style = Style {
             ink: Palette::COLOURED,
             columns: Some(columns),
+            full: self.full,
         };
         let lines: Vec<_> = self
             .conversation
@@ -109,7 +127,12 @@ impl<W: Write> View for Drawing<W> {
         Ok(self.draw_pending()?)
     }
 
-    fn end(&mut self) -> anyhow::Result<()> {
+    fn damaged(&mut self, damage: &Damage) {
+        self.conversation.ends_at(damage.seq);
+        self.damage = Some(damage.clone());
+    }
+
+    fn end(&mut self, header: &SessionHeader) -> anyhow::Result<()> {
         let style = self.style();
         let lines: Vec<_> = self
             .conversation
@@ -118,6 +141,14 @@ impl<W: Write> View for Drawing<W> {
             .flat_map(|item| style.item(item))
             .collect();
         self.out.print(&lines)?;
+        if let Some(Damage { seq, line, offset, .. }) = self.damage {
+            let text = format!(
+                "the log is damaged from here on (event {seq}, line {line}, byte {offset}); weft sessions export {} > \
+                 sound.jsonl saves what is above",
+                header.id
+            );
+            self.out.print(&style.item(&Item::Note(text)))?;
+        }
         Ok(self.out.flush()?)
     }
 }

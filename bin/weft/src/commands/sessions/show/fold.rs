@@ -19,6 +19,8 @@ pub(super) struct Conversation {
     /// The calls that the last answer made, by id: name and arguments.
     announced: HashMap<CallId, (String, String)>,
     model: Option<String>,
+    /// Where the log is damaged: events from that number on are none of it.
+    end: Option<u64>,
 }
 
 /// One thing to show.
@@ -30,6 +32,8 @@ pub(super) enum Item {
     Call(Call),
     /// A workflow run, as it stood when the items were last taken or looked at.
     Run(RunView),
+    /// The model that answers from here on.
+    Model(String),
     /// Something to know of the conversation itself.
     Note(String),
 }
@@ -52,6 +56,8 @@ pub(super) struct Call {
     pub(super) status: CallStatus,
     /// What it gave; empty as long as it runs.
     pub(super) output: String,
+    /// How its command ended, if not well.
+    pub(super) exit: Option<String>,
 }
 
 /// How far a call is.
@@ -67,7 +73,7 @@ impl Item {
         match self {
             Self::Call(call) => call.status != CallStatus::Running,
             Self::Run(run) => run.status != RunStatus::Running,
-            Self::Said { .. } | Self::Note(_) => true,
+            Self::Said { .. } | Self::Model(_) | Self::Note(_) => true,
         }
     }
 }
@@ -81,7 +87,13 @@ impl Conversation {
             runs: WorkflowRuns::new(),
             announced: HashMap::new(),
             model: None,
+            end: None,
         }
+    }
+
+    /// Events from number `seq` on stand in for what is damaged; that they interrupt a turn says nothing of it.
+    pub(super) fn ends_at(&mut self, seq: u64) {
+        self.end = Some(seq);
     }
 
     /// Takes the next event.
@@ -94,7 +106,10 @@ impl Conversation {
             self.runs = WorkflowRuns::new();
         }
         self.runs.append(event)?;
-        self.show(&event.body);
+        let is_made_up = self.end.is_some_and(|end| event.seq >= end);
+        if !(is_made_up && matches!(event.body, EventBody::TurnEnd { .. })) {
+            self.show(&event.body);
+        }
         Ok(())
     }
 
@@ -126,7 +141,7 @@ impl Conversation {
         match event {
             EventBody::UserMessage { content, .. } => self.say(Speaker::User, &text_of(content)),
             EventBody::RequestHeader { model, .. } if self.model.as_ref() != Some(model) => {
-                self.note(format!("model: {model}"));
+                self.items.push_back(Item::Model(model.clone()));
                 self.model = Some(model.clone());
             }
             EventBody::ModelRetry { attempt, message, .. } => {
@@ -196,6 +211,7 @@ impl Conversation {
             title: self.presenter.present_call(name, arguments).title().to_owned(),
             status: CallStatus::Running,
             output: String::new(),
+            exit: None,
         }));
     }
 
@@ -220,7 +236,8 @@ impl Conversation {
             meta,
         };
         let view = presenter.present_result(&call.name, &call.arguments, result);
-        let (title, output) = shown(view, content);
+        let (title, output, exit) = shown(view, content);
+        call.exit = exit;
         call.title = title.unwrap_or_else(|| std::mem::take(&mut call.title));
         call.output = match error {
             Some(error) if output.trim().is_empty() => error.message.clone(),
@@ -241,25 +258,21 @@ impl Conversation {
     }
 }
 
-/// The title, if it is another now, and the text of a result.
-fn shown(view: ResultView, raw: &[ContentBlock]) -> (Option<String>, String) {
+/// The title, if it is another now, the text of a result, and how a command ended, if not well.
+fn shown(view: ResultView, raw: &[ContentBlock]) -> (Option<String>, String, Option<String>) {
     match view {
-        ResultView::Generic { title, content } => (title, text_of(content.as_deref().unwrap_or(raw))),
+        ResultView::Generic { title, content } => (title, text_of(content.as_deref().unwrap_or(raw)), None),
         ResultView::Terminal { title, output, exit } => {
-            let mut text = output.unwrap_or_default();
             let exit = match exit {
-                Some(ExitStatus::Code(code)) if code != 0 => format!("exit code {code}"),
-                Some(ExitStatus::Signal(signal)) => format!("ended by {signal}"),
-                _ => String::new(),
+                Some(ExitStatus::Code(code)) if code != 0 => Some(format!("exit code {code}")),
+                Some(ExitStatus::Signal(signal)) => Some(format!("ended by {signal}")),
+                _ => None,
             };
-            if !exit.is_empty() && !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-            (title, text + &exit)
+            (title, output.unwrap_or_default(), exit)
         }
         ResultView::Diff { title, diffs } => {
             let paths: Vec<_> = diffs.into_iter().map(|diff| diff.path).collect();
-            (title, paths.join("\n"))
+            (title, paths.join("\n"), None)
         }
     }
 }
@@ -275,7 +288,7 @@ fn ending(reason: &TurnEnd) -> Option<String> {
         TurnEnd::MaxTokens => "ended at the model's token limit".to_owned(),
         TurnEnd::MaxSteps => "ended at agent.max_steps".to_owned(),
         TurnEnd::Refusal => "the model refused".to_owned(),
-        TurnEnd::Interrupted => "interrupted: the process ended within this turn".to_owned(),
+        TurnEnd::Interrupted => "interrupted: this turn was not finished".to_owned(),
     })
 }
 

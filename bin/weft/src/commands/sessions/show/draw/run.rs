@@ -6,6 +6,9 @@ use weft_types::{MemberView, PhaseGroup, RunStatus, RunView};
 use super::{MARGIN, Style};
 use crate::terminal::{Palette, clip, one_line};
 
+/// Where a run begins: inside of the card of its call.
+const INDENT: usize = MARGIN + 2;
+
 /// One line of a run.
 struct Row<'a> {
     /// How deep inside of the run it stands.
@@ -30,7 +33,7 @@ impl Style {
             remark: "",
         })];
         if members == 0 {
-            lines.push(format!("{:indent$}No members started", "", indent = MARGIN + 2));
+            lines.push(format!("{:indent$}No members started", "", indent = INDENT + 2));
         }
         for phase in &run.phases {
             lines.push(self.phase(phase));
@@ -66,7 +69,7 @@ impl Style {
     fn row(&self, row: &Row<'_>) -> String {
         let Palette { bold, dim, reset, .. } = self.ink;
         let columns = self.columns.unwrap_or(usize::MAX);
-        let indent = MARGIN + 2 * row.depth;
+        let indent = INDENT + 2 * row.depth;
         let mark = row.mark.map(|status| self.mark(status));
         let taken = indent + mark.map_or(0, |_| 2) + row.facts.width();
         let name = clip(row.name, columns.saturating_sub(taken).max(1));
@@ -109,11 +112,11 @@ fn count(members: usize) -> String {
 
 fn word(status: RunStatus) -> &'static str {
     match status {
-        RunStatus::Running => "Running",
-        RunStatus::Completed => "Completed",
-        RunStatus::Failed => "Failed",
-        RunStatus::Cancelled => "Cancelled",
-        RunStatus::Interrupted => "Interrupted",
+        RunStatus::Running => "running",
+        RunStatus::Completed => "completed",
+        RunStatus::Failed => "failed",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Interrupted => "interrupted",
     }
 }
 

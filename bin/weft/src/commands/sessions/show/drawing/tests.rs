@@ -30,9 +30,9 @@ session  s-1
    weft  I look.
          ✔ workflow · completed
            all good
-         ✔ review · 1 member · Completed
-           Read · 1 member · Completed 1
-             ✔ one · Completed  k1
+           ✔ review · 1 member · completed
+             Read · 1 member · completed 1
+               ✔ one · completed  k1
 ";
 
 #[test]
@@ -44,7 +44,7 @@ fn a_pipe_gets_plain_lines_however_the_events_come() {
         for events in events(0).chunks(page) {
             drawing.events(events).expect("written");
         }
-        drawing.end().expect("written");
+        drawing.end(&header()).expect("written");
         drop(drawing);
         assert_eq!(String::from_utf8(out).expect("text"), WHOLE);
     }
@@ -55,11 +55,11 @@ fn what_is_not_settled_is_drawn_at_the_end() {
     let mut out = Vec::new();
     let mut drawing = Drawing::new(Out::Plain(BufWriter::new(&mut out)), conversation());
     drawing.events(&events(5)).expect("written");
-    drawing.end().expect("written");
+    drawing.end(&header()).expect("written");
     drop(drawing);
     let text = String::from_utf8(out).expect("text");
     assert!(
-        text.contains("▶ workflow · running\n         ▶ review · 1 member · Running"),
+        text.contains("▶ workflow · running\n           ▶ review · 1 member · running"),
         "{text}"
     );
 }
@@ -72,7 +72,7 @@ fn a_terminal_that_follows_draws_over_what_is_not_settled() {
     let events = events(0);
     drawing.events(&events[..8]).expect("written");
     drawing.events(&events[8..]).expect("written");
-    drawing.end().expect("written");
+    drawing.end(&header()).expect("written");
     drop(drawing);
     let text = String::from_utf8(out).expect("text");
     // The call and the run's three lines were drawn over once, by their settled selves.

@@ -54,7 +54,7 @@ fn status(item: &Item) -> String {
         Item::Said { who, text } => format!("{who:?}: {text}"),
         Item::Call(call) => format!("{} {:?} {}", call.title, call.status, call.output),
         Item::Run(run) => format!("{} {:?} {}", run.name, run.status, run.phases.len()),
-        Item::Note(text) => text.clone(),
+        Item::Model(text) | Item::Note(text) => text.clone(),
     }
 }
 
@@ -97,7 +97,7 @@ fn a_run_without_an_end_is_interrupted_once_its_turn_is_over() {
             "Model: I look.",
             "workflow Failed nobody knows",
             "review Interrupted 1",
-            "interrupted: the process ended within this turn",
+            "interrupted: this turn was not finished",
         ],
         &[],
     );

@@ -28,6 +28,7 @@ fn run(status: RunStatus, phases: Vec<PhaseGroup>) -> RunView {
 const PLAIN: Style = Style {
     ink: Palette::PLAIN,
     columns: None,
+    full: false,
 };
 
 use RunStatus::{Cancelled, Completed, Failed, Interrupted, Running};
@@ -35,18 +36,18 @@ use RunStatus::{Cancelled, Completed, Failed, Interrupted, Running};
 #[test]
 fn the_aggregate_tells_what_did_not_complete() {
     for (statuses, expected) in [
-        (&[Completed, Completed][..], "Completed 2"),
-        (&[Completed, Running, Completed], "Running 1"),
+        (&[Completed, Completed][..], "completed 2"),
+        (&[Completed, Running, Completed], "running 1"),
         (
             &[Failed, Completed, Cancelled, Completed, Completed, Completed],
-            "Failed 1 · Cancelled 1",
+            "failed 1 · cancelled 1",
         ),
-        (&[Completed, Interrupted], "Completed 1 · Interrupted 1"),
+        (&[Completed, Interrupted], "completed 1 · interrupted 1"),
         (
             &[Interrupted, Failed, Completed],
-            "Completed 1 · Failed 1 · Interrupted 1",
+            "completed 1 · failed 1 · interrupted 1",
         ),
-        (&[Interrupted], "Interrupted 1"),
+        (&[Interrupted], "interrupted 1"),
     ] {
         assert_eq!(aggregate(&phase(None, statuses)), expected);
     }
@@ -69,14 +70,14 @@ fn a_run_is_drawn_with_its_phases_and_members() {
     assert_eq!(
         PLAIN.run(&run(Running, phases)),
         [
-            "         ▶ review␛[2J · 4 members · Running",
-            "           Read · 2 members · Failed 1",
-            "             ✔ member 0 · Completed  child-0",
-            "             ✘ member 1 · Failed  child-1",
-            "           Unphased · 1 member · Cancelled 1",
-            "             ■ member 0 · Cancelled  child-0",
-            "           Empty phase name · 1 member · Running 1",
-            "             ▶ Empty member name · Running  child-0",
+            "           ▶ review␛[2J · 4 members · running",
+            "             Read · 2 members · failed 1",
+            "               ✔ member 0 · completed  child-0",
+            "               ✘ member 1 · failed  child-1",
+            "             Unphased · 1 member · cancelled 1",
+            "               ■ member 0 · cancelled  child-0",
+            "             Empty phase name · 1 member · running 1",
+            "               ▶ Empty member name · running  child-0",
         ]
     );
 }
@@ -86,8 +87,8 @@ fn a_run_without_members_says_so() {
     assert_eq!(
         PLAIN.run(&run(Interrupted, Vec::new())),
         [
-            "         ! review␛[2J · 0 members · Interrupted",
-            "           No members started"
+            "           ! review␛[2J · 0 members · interrupted",
+            "             No members started"
         ]
     );
 }
@@ -105,7 +106,7 @@ fn names_give_way_and_no_row_is_wider_than_the_terminal() {
     let rows = style.run(&long);
     assert!(rows.iter().all(|row| row.width() <= 60), "{rows:#?}");
     assert!(
-        rows[0].ends_with("…  · 1 member · Completed") || rows[0].ends_with("… · 1 member · Completed"),
+        rows[0].ends_with("…  · 1 member · completed") || rows[0].ends_with("… · 1 member · completed"),
         "{rows:#?}"
     );
     assert!(!style.run(&run(Completed, vec![phase(None, &[Completed])]))[2].is_empty());
