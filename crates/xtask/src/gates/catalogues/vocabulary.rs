@@ -20,6 +20,34 @@ listens at that moment and stored nowhere. A field with a question mark may be a
 A log may also hold events of types that are not listed here, written by a later version. One that is marked
 `\"ignorable\": true` is passed over and kept; any other keeps the log from being opened. A reader passes over
 fields that it does not know.
+
+## A log
+
+The first line of `log.jsonl` is its header:
+
+| Field | What it holds |
+|---|---|
+| `version` | The version of the vocabulary that the log was written in; 2 today. |
+| `id` | The session. |
+| `createdAt` | When it was created, in milliseconds since 1970. |
+| `cwd` | The absolute folder that it works in. |
+| `origin` | What made it: `user` (a client) or `subagent` (another agent). |
+| `parent?` | The session that started it. |
+| `depth` | How many parents stand above it. |
+| `label?` | The name that its starter gave it. |
+| `runId?`, `runSeq?` | The workflow run that it is a member of, and its number there. |
+
+Each further line is an event:
+
+| Field | What it holds |
+|---|---|
+| `seq` | Its number; the first has 0, and none is missing. |
+| `time` | When it happened, in milliseconds since 1970. |
+| `type` | Its name below. |
+| `data` | Its fields below. |
+
+In the file, the last field of every line, the header's too, is `crc`: the CRC-32 of what stands before its comma, a
+decimal number. It may be absent, and exports have none.
 ";
 
 /// Which enums the catalogue holds: heading, file, type.
