@@ -220,10 +220,7 @@ impl ResponsesAnswer {
         let output = response.get("output").and_then(Value::as_array);
         let came_in_pieces = self.items.len() > 0;
         for (index, item) in (0..).zip(output.into_iter().flatten()) {
-            let place = Place {
-                index: Some(index),
-                id: item.get("id").and_then(Value::as_str),
-            };
+            let place = Place::new(Some(index), item.get("id"));
             if self
                 .items
                 .get(place)

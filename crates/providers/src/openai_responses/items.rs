@@ -40,18 +40,21 @@ pub(super) enum Item {
 /// Where a piece of an item belongs.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
-    pub(super) index: Option<u64>,
-    pub(super) id: Option<&'a str>,
+    index: Option<u64>,
+    id: Option<&'a str>,
 }
 
 impl<'a> Place<'a> {
+    /// A place with what is known of it; an empty id is none.
+    pub(super) fn new(index: Option<u64>, id: Option<&'a Value>) -> Self {
+        let id = id.and_then(Value::as_str).filter(|id| !id.is_empty());
+        Self { index, id }
+    }
+
     /// The place that an event of the stream names.
     pub(super) fn of_event(event: &'a Value) -> Self {
-        let id = event.get("item_id").or_else(|| event.pointer("/item/id"));
-        Self {
-            index: event.get("output_index").and_then(Value::as_u64),
-            id: id.and_then(Value::as_str).filter(|id| !id.is_empty()),
-        }
+        let index = event.get("output_index").and_then(Value::as_u64);
+        Self::new(index, event.get("item_id").or_else(|| event.pointer("/item/id")))
     }
 }
 

@@ -68,17 +68,15 @@ async fn the_type_within_the_data_is_enough_and_so_is_the_one_beside_it() {
 
 #[tokio::test]
 async fn usage_counts_the_cache_in_and_grows() {
-    let late = "{\"input_tokens\":11,\"cache_read_input_tokens\":70,\"output_tokens\":9}";
+    let more = "{\"input_tokens\":11,\"cache_read_input_tokens\":70,\"output_tokens\":3}";
+    let last = "{\"input_tokens\":0,\"output_tokens\":9}";
     let body = [
         start(),
         said(0, "a"),
+        event("message_delta", &format!(",\"delta\":{{}},\"usage\":{more}")),
         event(
             "message_delta",
-            ",\"delta\":{},\"usage\":{\"input_tokens\":0,\"output_tokens\":3}",
-        ),
-        event(
-            "message_delta",
-            &format!(",\"delta\":{{\"stop_reason\":\"end_turn\"}},\"usage\":{late}"),
+            &format!(",\"delta\":{{\"stop_reason\":\"end_turn\"}},\"usage\":{last}"),
         ),
         over(),
     ];

@@ -1,5 +1,7 @@
 //! Tool calls, however they are sent.
 
+use std::time::Duration;
+
 use weft_model::ModelErrorKind;
 use weft_types::AssistantBlock;
 
@@ -158,7 +160,9 @@ async fn items_and_arguments_without_end_are_ended() {
     let mut config = config(&server);
     config.endpoint.max_answer_bytes = 2_048;
     let model = OpenAiResponses::new(config).expect("a good configuration");
-    let (_, error) = support::bad(model.stream(ask("go")).collect().await);
+    let answer = model.stream(ask("go")).collect();
+    let items = tokio::time::timeout(Duration::from_secs(4), answer).await;
+    let (_, error) = support::bad(items.expect("the limit ends it at once"));
     assert!(
         error.message().ends_with("more than max_answer_bytes (2048)"),
         "{error}"
