@@ -20,7 +20,7 @@ pub(crate) use fence::fenced;
 pub(crate) use job::{arguments, blocking, check_cancel, folder_of, outcome};
 pub(crate) use known::{Knowledge, Known};
 pub(crate) use missing::describe_missing;
-pub(crate) use open::{Found, Opened, find, head_of, names_in};
+pub(crate) use open::{Found, Opened, find, head_of, names_in, open_regular};
 pub(crate) use place::{Place, leaves_folder};
 pub(crate) use replace::replace;
 pub(crate) use text::{Encoding, TextFile, Unreadable};

@@ -1,7 +1,8 @@
 //! Built-in coding tools.
 //!
 //! [`Read`], [`Edit`] and [`Write`] work on files: within the session's folder, and on nothing but regular
-//! files. What an agent has seen of a file is remembered, so that no change of somebody else's is lost.
+//! files. What an agent has seen of a file is remembered, so that no change of somebody else's is lost. [`Glob`] and
+//! [`Grep`] look for files and lines.
 //!
 //! [`Bash`] runs shell commands, each in a process group of its own that ends with its call. What a
 //! command leaves behind all the same belongs to [`Orphans`], which the program adopts at its start and
@@ -16,13 +17,19 @@
 mod bash;
 mod edit;
 mod files;
+mod glob;
+mod grep;
 mod orphans;
 mod read;
+mod search;
 mod write;
 
 pub use bash::{Bash, BashConfig, InvalidSetting};
 pub use edit::Edit;
 pub use files::{FilesConfig, InvalidFilesSetting};
+pub use glob::Glob;
+pub use grep::Grep;
 pub use orphans::{Orphans, Survivors};
 pub use read::Read;
+pub use search::{InvalidSearchSetting, SearchConfig};
 pub use write::Write;

@@ -13,6 +13,13 @@ use weft_tools::ToolError;
 use super::Place;
 use super::text::HEAD_BYTES;
 
+/// How a file is opened: no link is followed, and neither opening nor reading waits for anybody.
+const TO_READ: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
 /// What a place holds.
 #[derive(Debug)]
 pub(crate) enum Found {
@@ -74,8 +81,7 @@ pub(crate) fn find(place: &Place) -> Result<Found, ToolError> {
             )));
         }
     }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = rustix::fs::openat(&folder, &name, flags, Mode::empty());
+    let opened = rustix::fs::openat(&folder, &name, TO_READ, Mode::empty());
     let file = opened.map_err(|error| failed("open", place, &error.into()))?;
     let stat = rustix::fs::fstat(&file).map_err(|error| failed("open", place, &error.into()))?;
     // It may have been replaced since it was looked at.
@@ -97,6 +103,30 @@ pub(crate) fn find(place: &Place) -> Result<Found, ToolError> {
         size: u64::try_from(stat.st_size).unwrap_or(0),
         stat,
     }))
+}
+
+/// A file by its path without links: an error if there are any by now, or it is no regular file.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let file: File = open_without_links(path)?.into();
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    Ok(file)
+}
+
+#[cfg(target_os = "linux")]
+fn open_without_links(path: &Path) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
+    match openat2(CWD, path, TO_READ, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // An old kernel, or a sandbox that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(CWD, path, TO_READ, Mode::empty()),
+        opened => opened,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_without_links(path: &Path) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(CWD, path, TO_READ, Mode::empty())
 }
 
 /// The first bytes of a file, which is left where it was.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use weft_tools::{Extensions, Memory, Tool, ToolCallRequest, ToolLimits, ToolRegistry, ToolResult, WorkingDirectory};
 use weft_types::{CallId, text_of};
 
-use crate::{Edit, FilesConfig, Read, Write};
+use crate::{Edit, FilesConfig, Glob, Grep, Read, SearchConfig, Write};
 
 /// A folder with the tools at work in it.
 pub(crate) struct Stage {
@@ -25,11 +25,21 @@ impl Stage {
     }
 
     pub(crate) fn with(config: &FilesConfig) -> Self {
+        Self::equipped(config, &SearchConfig::default())
+    }
+
+    pub(crate) fn searching(config: &SearchConfig) -> Self {
+        Self::equipped(&FilesConfig::default(), config)
+    }
+
+    fn equipped(config: &FilesConfig, search: &SearchConfig) -> Self {
         let registry = ToolRegistry::new(ToolLimits::default());
-        let tools: [Arc<dyn Tool>; 3] = [
+        let tools: [Arc<dyn Tool>; 5] = [
             Arc::new(Read::new(config.clone()).expect("the limits are within their bounds")),
             Arc::new(Edit::new(config.clone()).expect("the limits are within their bounds")),
             Arc::new(Write::new(config.clone()).expect("the limits are within their bounds")),
+            Arc::new(Glob::new(search.clone()).expect("the limits are within their bounds")),
+            Arc::new(Grep::new(search.clone()).expect("the limits are within their bounds")),
         ];
         for tool in tools {
             registry.register(tool).expect("the tool is sound").keep();
