@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use weft_tool_workflow::{WorkflowTool, WorkflowToolConfig};
 use weft_tools::{ProgressLimits, Tool, ToolLimits, ToolRegistry};
-use weft_toolset::{Bash, BashConfig, Edit, FilesConfig, Read, Write};
+use weft_toolset::{Bash, BashConfig, Edit, FilesConfig, Glob, Grep, Read, SearchConfig, Write};
 use weft_workflow_js::{EngineConfig, JsEngine};
 
 use crate::config::Config;
@@ -49,10 +49,17 @@ fn all(config: &Config, secret_variables: &[String]) -> anyhow::Result<Vec<Arc<d
         max_bytes: config.size(&settings::FILE_BYTES),
         diff_bytes: config.size(&settings::DIFF_BYTES),
     };
+    let search = SearchConfig {
+        results: config.size(&settings::SEARCH_RESULTS),
+        line_chars: config.size(&settings::SEARCH_LINE),
+        time: config.span(&settings::SEARCH_TIME),
+    };
     Ok(vec![
         Arc::new(Read::new(files.clone())?),
         Arc::new(Edit::new(files.clone())?),
         Arc::new(Write::new(files)?),
+        Arc::new(Glob::new(search.clone())?),
+        Arc::new(Grep::new(search)?),
         Arc::new(bash(config, secret_variables)?),
         Arc::new(workflow(config)?),
     ])

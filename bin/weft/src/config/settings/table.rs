@@ -147,6 +147,27 @@ pub(crate) static DIFF_BYTES: Setting = count(
     MIB,
     "The most text of either side of a change that a card shows; a larger change is told in words.",
 );
+pub(crate) static SEARCH_RESULTS: Setting = count(
+    "search.results",
+    200,
+    1,
+    10_000,
+    "The most paths, or lines with those around them, that one search gives the model.",
+);
+pub(crate) static SEARCH_LINE: Setting = count(
+    "search.line_chars",
+    400,
+    80,
+    10_000,
+    "The most characters of a found line that the model is given.",
+);
+pub(crate) static SEARCH_TIME: Setting = millis(
+    "search.time",
+    30 * SECOND,
+    100,
+    10 * MINUTE,
+    "How long one search may take; then it gives what it has found.",
+);
 pub(crate) static BASH_TIMEOUT: Setting = millis(
     "bash.timeout",
     2 * MINUTE,
@@ -340,6 +361,9 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &LINE_CHARS,
     &FILE_BYTES,
     &DIFF_BYTES,
+    &SEARCH_RESULTS,
+    &SEARCH_LINE,
+    &SEARCH_TIME,
     &BASH_TIMEOUT,
     &BASH_MAX_TIMEOUT,
     &BASH_OUTPUT,
