@@ -151,12 +151,10 @@ impl Projector {
                 meta,
                 ..
             } => show(self.tool_result(call_id, content, error.as_ref(), meta.as_ref())),
-            EventBody::TurnEnd {
-                turn,
-                reason: TurnEnd::Error { message },
-            } => {
-                let id = format!("failure-{turn}");
-                show(text_update(id.into(), false, &format!("[the turn failed: {message}]")));
+            EventBody::TurnEnd { turn, reason } => {
+                if let Some(text) = ending_text(reason) {
+                    show(text_update(format!("failure-{turn}").into(), false, &text));
+                }
             }
             EventBody::SessionTitle { title } => {
                 let update = schema::SessionInfoUpdate::new().title(title.clone());
@@ -281,6 +279,17 @@ fn retry_text(attempt: u32, delay_ms: u64, message: &str) -> String {
         format!("{delay_ms} ms")
     };
     format!("[attempt {attempt} of the model request failed: {message}; waiting {wait} before a retry]")
+}
+
+/// What the conversation shows of a turn that ended otherwise than its answer tells.
+fn ending_text(reason: &TurnEnd) -> Option<String> {
+    match reason {
+        TurnEnd::Error { message } => Some(format!("[the turn failed: {message}]")),
+        TurnEnd::Interrupted => Some("[the turn was interrupted before it was finished]".to_owned()),
+        TurnEnd::Completed | TurnEnd::Aborted { .. } | TurnEnd::MaxTokens | TurnEnd::MaxSteps | TurnEnd::Refusal => {
+            None
+        }
+    }
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ fn can08_a_retry_says_why_and_for_how_long_it_waits() {
 }
 
 #[test]
-fn a_failed_turn_leaves_a_mark() {
+fn a_failed_or_interrupted_turn_leaves_a_mark() {
     let end = |reason| EventBody::TurnEnd { turn: 4, reason };
     let failed = TurnEnd::Error {
         message: "no model is configured".into(),
@@ -121,6 +121,14 @@ fn a_failed_turn_leaves_a_mark() {
             "agent_message_chunk",
             "failure-4",
             "[the turn failed: no model is configured]"
+        )]
+    );
+    assert_eq!(
+        Stage::new(PLAIN).event(&end(TurnEnd::Interrupted)),
+        [chunk(
+            "agent_message_chunk",
+            "failure-4",
+            "[the turn was interrupted before it was finished]"
         )]
     );
     for reason in [

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use weft_acp::{CloseGrace, ExitReason, OutboxBytes, StallTimeout};
-use weft_session::Sessions as _;
+use weft_session::{Sessions as _, StoreError};
 use weft_types::{AssistantBlock, ContentBlock, EventBody, StopReason, TurnEnd};
 
 use super::*;
@@ -17,7 +17,7 @@ const LONG: &str = "long";
 /// How many turns it has; each makes two updates.
 const TURNS: u32 = 300;
 
-/// More updates than a client can have been sent that did not read.
+/// More updates than a client can have been sent that did not read: what fits into a pipe, the outbox and a page.
 const FEW: usize = 100;
 
 /// A world with a session whose replay is far larger than what fits between an agent and a client that does not read.
@@ -66,7 +66,7 @@ struct Slow {
 /// Starts the load of the long session on a connection whose client stops reading with the first line of the replay.
 async fn stuck_load(world: &World, stall: Duration) -> (Slow, Value) {
     let mut options = world.options();
-    options.outbox_bytes = OutboxBytes::new(16 << 10).expect("in range");
+    options.outbox_bytes = OutboxBytes::new(32 << 10).expect("in range");
     options.stall_timeout = StallTimeout::new(stall).expect("in range");
     options.close_grace = CloseGrace::new(stall.min(Duration::from_secs(4))).expect("in range");
     let ((mut client, sender), output) = Client::connect_unread(options);
@@ -89,6 +89,18 @@ async fn stuck_load(world: &World, stall: Duration) -> (Slow, Value) {
     (Slow { client, go_on }, load)
 }
 
+/// Waits until nobody has the long session open: the load is over, whether its client reads or not.
+async fn until_free(world: &World) {
+    loop {
+        let (store, id) = (world.store.clone(), LONG.into());
+        let opened = tokio::task::spawn_blocking(move || store.open(&id).map(drop)).await;
+        match opened.expect("the store does not panic") {
+            Err(StoreError::InUse { .. }) => {}
+            _ => return,
+        }
+    }
+}
+
 const PATIENT: Duration = Duration::from_secs(600);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,6 +108,7 @@ async fn a_load_that_is_cancelled_ends_in_the_middle_and_frees_the_session() {
     let world = long_world();
     let (mut slow, load) = stuck_load(&world, PATIENT).await;
     slow.client.notify("$/cancel_request", json!({ "requestId": load }));
+    until_free(&world).await;
     slow.go_on.send(()).unwrap();
     let response = slow.client.response(load).await;
     assert_eq!(code(&response), -32800);
@@ -112,6 +125,7 @@ async fn e07_a_close_ends_a_load_and_is_answered_after_it() {
     for method in ["session/close", "session/delete"] {
         let (mut slow, load) = stuck_load(&world, PATIENT).await;
         let close = slow.client.request(method, json!({ "sessionId": LONG }));
+        until_free(&world).await;
         slow.go_on.send(()).unwrap();
         let closed = slow.client.response(close).await;
         assert_eq!(closed["result"], json!({}), "{method}");
@@ -137,6 +151,7 @@ async fn e07_a_client_that_leaves_ends_a_load() {
     let world = long_world();
     let (mut slow, load) = stuck_load(&world, PATIENT).await;
     slow.client.close_input();
+    until_free(&world).await;
     slow.go_on.send(()).unwrap();
     let response = slow.client.response(load).await;
     assert_eq!(code(&response), -32603);
