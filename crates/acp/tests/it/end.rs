@@ -14,7 +14,7 @@ fn hold(tool: TestTool, name: &str) -> World {
 
 fn short_grace(world: &World) -> AcpOptions {
     let mut options = world.options();
-    options.close_grace = CloseGrace::new(Duration::from_millis(400)).expect("in range");
+    options.close_grace = CloseGrace::new(Duration::from_millis(1200)).expect("in range");
     options
 }
 
