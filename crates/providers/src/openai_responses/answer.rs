@@ -9,7 +9,7 @@ use weft_types::{StopReason, Usage};
 use super::Responses;
 use super::items::{Item, Items, Place, is_refusal, sealed, text, text_of};
 use crate::dialect::{Answer, Events};
-use crate::draft::{Draft, MAX_CALLS};
+use crate::draft::{Draft, MAX_CALLS, WholeCall};
 use crate::kept::Kept;
 use crate::sse::SseEvent;
 
@@ -181,16 +181,7 @@ impl ResponsesAnswer {
             }
             Item::Call(call) => {
                 let before = call.arguments.len();
-                for (key, held) in [
-                    ("call_id", &mut call.id),
-                    ("name", &mut call.name),
-                    ("arguments", &mut call.arguments),
-                ] {
-                    let whole = text(value, key);
-                    if !whole.is_empty() {
-                        whole.clone_into(held);
-                    }
-                }
+                complete(call, value);
                 let more = call.arguments.len().saturating_sub(before);
                 self.draft.count(more)
             }
@@ -198,34 +189,39 @@ impl ResponsesAnswer {
         }
     }
 
-    /// Takes the last event: the answer as it ended. Items that did not come before come with it.
-    fn take_response(&mut self, response: &Value, kind: &str, events: &mut Events) -> Result<(), ModelError> {
-        let endpoint = Arc::clone(&self.draft.endpoint);
+    /// Why an answer stopped, by its last event.
+    fn ending(&self, response: &Value, kind: &str) -> Result<StopReason, ModelError> {
+        let endpoint = &self.draft.endpoint;
         let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
-        let stop = match (kind, reason) {
-            ("response.completed", _) => StopReason::EndTurn,
-            ("response.incomplete", Some("max_output_tokens")) => StopReason::MaxTokens,
-            ("response.incomplete", Some("content_filter")) => StopReason::Refusal,
+        match (kind, reason) {
+            ("response.completed", _) => Ok(StopReason::EndTurn),
+            ("response.incomplete", Some("max_output_tokens")) => Ok(StopReason::MaxTokens),
+            ("response.incomplete", Some("content_filter")) => Ok(StopReason::Refusal),
             ("response.failed", _) => {
                 let error = response.get("error").filter(|error| !error.is_null());
                 let unsaid = json!({ "message": "it failed without a reason" });
-                return Err(endpoint.failed(&json!({ "error": error.unwrap_or(&unsaid) })));
+                Err(endpoint.failed(&json!({ "error": error.unwrap_or(&unsaid) })))
             }
             _ => {
                 let ended = kind.trim_start_matches("response.");
                 let reason = reason.unwrap_or("no reason given");
-                return Err(endpoint.incomplete(format!("the endpoint ended it as {ended} ({reason})")));
+                Err(endpoint.incomplete(format!("the endpoint ended it as {ended} ({reason})")))
             }
-        };
+        }
+    }
+
+    /// Takes the last event: the answer as it ended. Items that did not come before come with it.
+    fn take_response(&mut self, response: &Value, kind: &str, events: &mut Events) -> Result<(), ModelError> {
+        let stop = self.ending(response, kind)?;
         let output = response.get("output").and_then(Value::as_array);
         let came_in_pieces = self.items.len() > 0;
         for (index, item) in (0..).zip(output.into_iter().flatten()) {
             let place = Place::new(Some(index), item.get("id"));
-            if self
-                .items
-                .get(place)
-                .map_or(!came_in_pieces, |numbered| !numbered.is_done)
-            {
+            let is_new = match self.items.get(place) {
+                Some(numbered) => !numbered.is_done,
+                None => !came_in_pieces,
+            };
+            if is_new {
                 self.end(place, item, events)?;
             }
         }
@@ -233,6 +229,20 @@ impl ResponsesAnswer {
         let is_refused = stop == StopReason::EndTurn && self.is_refusal;
         self.stop = Some(if is_refused { StopReason::Refusal } else { stop });
         Ok(())
+    }
+}
+
+/// Puts what a call's end says in the place of what its pieces said.
+fn complete(call: &mut WholeCall, end: &Value) {
+    for (key, held) in [
+        ("call_id", &mut call.id),
+        ("name", &mut call.name),
+        ("arguments", &mut call.arguments),
+    ] {
+        let whole = text(end, key);
+        if !whole.is_empty() {
+            whole.clone_into(held);
+        }
     }
 }
 
