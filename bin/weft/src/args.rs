@@ -12,13 +12,18 @@ pub(crate) use sessions::{
 
 /// A coding agent for your editor that shows its workflows live in the tool card.
 #[derive(Debug, Parser)]
-#[command(version, about, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(version, about, arg_required_else_help = true, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "\
+const AFTER_HELP: &str = "\
+Examples:
+  weft demo             a workflow, live in this terminal
+  weft acp              what an editor spawns
+  weft sessions list    the sessions that there are
+
 Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong usage,
 128 + N ended by signal N.";
 

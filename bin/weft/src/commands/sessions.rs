@@ -30,7 +30,7 @@ pub(crate) fn run(args: SessionsArgs) -> anyhow::Result<ExitCode> {
     let store = store::open(&config, home.sessions, "weft sessions", Arc::clone(&clock))?;
     let json = args.json;
     let done = match args.command {
-        SessionsCommand::List(args) => list::run(&store, args, json, clock.now()).map(|()| ExitCode::SUCCESS),
+        SessionsCommand::List(args) => list::run(&store, &args, json, clock.now()).map(|()| ExitCode::SUCCESS),
         SessionsCommand::Show(args) => show::run(&store, &config, &args, json),
         SessionsCommand::Export(args) => export::run(&store, &args, json).map(|()| ExitCode::SUCCESS),
         SessionsCommand::Import(args) => import::run(&store, &args, json).map(|()| ExitCode::SUCCESS),

@@ -18,6 +18,7 @@ session  aa-1
          look␛[2J
          /w · 1970-01-01T00:00:01Z
 
+         1970-01-01T00:00:01Z
     you  look␛[2J
    weft  I look.
          ✔ workflow · completed

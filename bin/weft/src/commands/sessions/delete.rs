@@ -40,7 +40,7 @@ pub(super) fn run(store: &FileStore, args: &DeleteArgs, json: bool) -> anyhow::R
         }
     }
     tell(&deleted, json)?;
-    failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(error))
+    failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// What started a session, and is open, may be at work with it.

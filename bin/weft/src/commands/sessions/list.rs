@@ -20,7 +20,7 @@ const TITLE_COLUMNS: usize = 48;
 const GAP: usize = 2;
 
 /// Prints one page of the list.
-pub(super) fn run(store: &FileStore, args: ListArgs, json: bool, now: UnixMillis) -> anyhow::Result<()> {
+pub(super) fn run(store: &FileStore, args: &ListArgs, json: bool, now: UnixMillis) -> anyhow::Result<()> {
     // Not the folder that links lead to: sessions are listed under the name that their editor gave. Nor need it exist.
     let cwd = args.cwd.as_deref().map(std::path::absolute).transpose();
     let cwd = cwd.context("failed to find out which folder --cwd means")?;
@@ -51,7 +51,7 @@ pub(super) fn run(store: &FileStore, args: ListArgs, json: bool, now: UnixMillis
         writeln!(out, "{line}")?;
     }
     let told = match &list.next {
-        Some(cursor) => Some(format!("there are more: {}", next_page(&args, cwd.as_deref(), cursor))),
+        Some(cursor) => Some(format!("there are more: {}", next_page(args, cwd.as_deref(), cursor))),
         None if list.rows.is_empty() && args.cursor.is_none() => Some(nothing(store.root(), cwd.as_deref())),
         None => None,
     };

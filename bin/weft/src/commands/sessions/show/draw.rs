@@ -1,5 +1,7 @@
 //! A conversation's items as lines for a terminal or a pipe.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use unicode_width::UnicodeWidthStr as _;
 use weft_types::SessionHeader;
 
@@ -49,6 +51,11 @@ impl Style {
     /// The lines of one item.
     pub(super) fn item(&self, item: &Item) -> Vec<String> {
         match item {
+            Item::Turn(at) => {
+                let Palette { dim, reset, .. } = self.ink;
+                // An empty line parts the turns.
+                vec![String::new(), format!("{:MARGIN$}{dim}{}{reset}", "", date(at.0))]
+            }
             Item::Said { who, text } => self.said(*who, text),
             Item::Call(call) => self.call(call),
             Item::Note(text) => {
@@ -86,11 +93,7 @@ impl Style {
             let name = if n == 0 { name } else { "" };
             format!("{bold}{name:>7}{reset}  {shade}{row}{end}")
         });
-        // An empty line before each prompt parts the turns.
-        let gap = (who == Speaker::User).then(String::new);
-        gap.into_iter()
-            .chain(named.map(|row| row.trim_end().to_owned()))
-            .collect()
+        named.map(|row| row.trim_end().to_owned()).collect()
     }
 
     fn call(&self, call: &Call) -> Vec<String> {
@@ -151,3 +154,16 @@ impl Style {
         }
     }
 }
+
+/// A time for people; a number where it is none.
+pub(super) fn date(millis: u64) -> String {
+    // What a log holds may be any number; the calendar ends with the year 9999.
+    const CALENDAR_MILLIS: u64 = 253_402_300_800_000;
+    if millis >= CALENDAR_MILLIS {
+        return format!("{millis} ms");
+    }
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(millis)).to_string()
+}
+
+#[cfg(test)]
+mod tests;

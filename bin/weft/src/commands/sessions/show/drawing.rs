@@ -2,13 +2,12 @@
 
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
 
 use weft_session::Damage;
 use weft_types::{Event, EventBody, SessionHeader};
 
 use super::View;
-use super::draw::Style;
+use super::draw::{Style, date};
 use super::fold::{Conversation, Item};
 use crate::terminal::{Palette, Redrawn, Size};
 
@@ -151,16 +150,6 @@ impl<W: Write> View for Drawing<W> {
         }
         Ok(self.out.flush()?)
     }
-}
-
-/// A time for people; a number where it is none.
-fn date(millis: u64) -> String {
-    // What a log holds may be any number; the calendar ends with the year 9999.
-    const CALENDAR_MILLIS: u64 = 253_402_300_800_000;
-    if millis >= CALENDAR_MILLIS {
-        return format!("{millis} ms");
-    }
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(millis)).to_string()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use weft_tools::{ExitStatus, ResultForView, ResultView, ToolRegistry};
 use weft_types::{
     AbortCause, AssistantBlock, CallId, ContentBlock, Event, EventBody, NotContiguous, RunStatus, RunView,
-    ToolErrorRecord, TurnEnd, WorkflowRuns, text_of,
+    ToolErrorRecord, TurnEnd, UnixMillis, WorkflowRuns, text_of,
 };
 
 /// A conversation while its events are read.
@@ -26,6 +26,8 @@ pub(super) struct Conversation {
 /// One thing to show.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Item {
+    /// A turn began then.
+    Turn(UnixMillis),
     /// Somebody spoke.
     Said { who: Speaker, text: String },
     /// A tool was called.
@@ -73,7 +75,7 @@ impl Item {
         match self {
             Self::Call(call) => call.status != CallStatus::Running,
             Self::Run(run) => run.status != RunStatus::Running,
-            Self::Said { .. } | Self::Model(_) | Self::Note(_) => true,
+            Self::Turn(_) | Self::Said { .. } | Self::Model(_) | Self::Note(_) => true,
         }
     }
 }
@@ -108,7 +110,7 @@ impl Conversation {
         self.runs.append(event)?;
         let is_made_up = self.end.is_some_and(|end| event.seq >= end);
         if !(is_made_up && matches!(event.body, EventBody::TurnEnd { .. })) {
-            self.show(&event.body);
+            self.show(event);
         }
         Ok(())
     }
@@ -137,9 +139,12 @@ impl Conversation {
         }
     }
 
-    fn show(&mut self, event: &EventBody) {
-        match event {
-            EventBody::UserMessage { content, .. } => self.say(Speaker::User, &text_of(content)),
+    fn show(&mut self, event: &Event) {
+        match &event.body {
+            EventBody::UserMessage { content, .. } => {
+                self.items.push_back(Item::Turn(event.time));
+                self.say(Speaker::User, &text_of(content));
+            }
             EventBody::RequestHeader { model, .. } if self.model.as_ref() != Some(model) => {
                 self.items.push_back(Item::Model(model.clone()));
                 self.model = Some(model.clone());

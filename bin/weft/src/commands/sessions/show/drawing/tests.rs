@@ -26,6 +26,7 @@ session  s-1
          review it
          /w · 1970-01-01T00:00:01Z
 
+         1970-01-01T00:00:00Z
     you  review␛[2J it
    weft  I look.
          ✔ workflow · completed

@@ -51,6 +51,7 @@ fn after(events: &[Event]) -> Conversation {
 
 fn status(item: &Item) -> String {
     match item {
+        Item::Turn(at) => format!("at {}", at.0),
         Item::Said { who, text } => format!("{who:?}: {text}"),
         Item::Call(call) => format!("{} {:?} {}", call.title, call.status, call.output),
         Item::Run(run) => format!("{} {:?} {}", run.name, run.status, run.phases.len()),
@@ -69,11 +70,17 @@ fn check(events: &[Event], settled: &[&str], pending: &[&str]) {
 
 #[test]
 fn a_run_stands_behind_its_call_and_settles_with_it() {
-    let said = ["User: review\x1b[2J it", "Model: I look."];
+    let said = ["at 0", "User: review\x1b[2J it", "Model: I look."];
     check(&turn(7), &said, &["workflow Running "]);
     check(&turn(5), &said, &["workflow Running ", "review Running 1"]);
     check(&turn(3), &said, &["workflow Running ", "review Completed 1"]);
-    let all = [said[0], said[1], "workflow Completed all good", "review Completed 1"];
+    let all = [
+        said[0],
+        said[1],
+        said[2],
+        "workflow Completed all good",
+        "review Completed 1",
+    ];
     check(&turn(0), &all, &[]);
 }
 
@@ -93,6 +100,7 @@ fn a_run_without_an_end_is_interrupted_once_its_turn_is_over() {
     check(
         &events,
         &[
+            "at 0",
             "User: review\x1b[2J it",
             "Model: I look.",
             "workflow Failed nobody knows",
@@ -113,6 +121,7 @@ fn a_call_that_never_began_is_shown_by_its_result() {
     result[0].seq = events.len() as u64;
     events.extend(result);
     let said = [
+        "at 0",
         "User: review\x1b[2J it",
         "Model: I look.",
         "workflow Failed not started",
@@ -142,7 +151,7 @@ fn what_was_taken_is_not_held() {
             }
             conversation.apply(&event).expect("in order");
         }
-        assert_eq!(conversation.take_settled().len(), 4);
+        assert_eq!(conversation.take_settled().len(), 5);
         assert_eq!(conversation.runs.runs().count(), 1);
     }
 }
