@@ -39,12 +39,14 @@ async fn patterns_are_about_the_name_or_about_the_path() {
 
 #[tokio::test]
 async fn ignored_files_git_and_hidden_ones_are_left_out() {
-    let stage = stage(&["a", "target/b", "sub/c", "sub/d.log", ".git/e", ".hidden/f", ".env"]);
+    let stage = stage(&["a", "target/b", "sub/c", "sub/d.log", ".hidden/f", ".env"]);
     stage.put(".gitignore", "target/\n");
     stage.put("sub/.gitignore", "*.log\n");
     check(&stage, "*", "a\nsub/c\n").await;
     check(&stage, ".*", ".env\n.gitignore\nsub/.gitignore\n").await;
     check(&stage, ".hidden/*", ".hidden/f\n").await;
+    stage.put(".git/e", "");
+    check(&stage, ".git/*", "[no file matches]").await;
 }
 
 #[tokio::test]
