@@ -1,7 +1,7 @@
 //! HTTP adapters behind the model seam.
 //!
 //! [`OpenAiChat`] speaks the chat-completions protocol that most endpoints have, [`OpenAiResponses`] OpenAI's
-//! Responses and [`Anthropic`] its Messages. Sending, reading the stream, limits, failures and credentials
+//! Responses and [`Anthropic`] Anthropic's Messages. Sending, reading the stream, limits, failures and credentials
 //! are common to all (`exchange`, `draft`, `failure`, `endpoint`); `dialect` is what sets them apart. Nothing
 //! is connected and no certificate is read before the first request, so building one costs next to nothing.
 //!
