@@ -8,7 +8,7 @@ use super::EventBody;
 /// shown wrongly.
 const NEVER_OTHER: &str = "tool-workflow/";
 
-/// In how many levels the data may be nested. Readers commonly stop at 128.
+/// In how many levels the data of a new event may be nested. Readers commonly stop at 128.
 const MAX_DEPTH: usize = 120;
 
 /// An event of a type that this version does not know and that its writer marked `"ignorable": true`.
@@ -35,10 +35,13 @@ impl OtherEvent {
         if depth(data.get()) > MAX_DEPTH {
             return Err(OtherEventError::Depth { kind });
         }
-        Ok(Self {
-            kind,
-            data: on_one_line(data),
-        })
+        Ok(Self::read(kind, data))
+    }
+
+    /// One that was read, of a type that may be passed over. It is nested as its writer saw fit: nobody here looks into it.
+    pub(crate) fn read(kind: String, data: Box<RawValue>) -> Self {
+        let data = on_one_line(data);
+        Self { kind, data }
     }
 
     /// Whether an event of this type may be passed over.

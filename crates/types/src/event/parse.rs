@@ -164,7 +164,7 @@ impl Fields {
                 if self.ignorable != Some(true) || !OtherEvent::may_be(&kind) {
                     return Ok(Parsed::Unknown { seq, kind });
                 }
-                EventBody::Other(OtherEvent::new(kind, data).map_err(E::custom)?)
+                EventBody::Other(OtherEvent::read(kind, data))
             }
         };
         Ok(Parsed::Event(Event { seq, time, body }))
