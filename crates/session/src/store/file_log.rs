@@ -1,15 +1,17 @@
 //! The log that a session appends to.
 //!
 //! An append is one write by the thread that appends, so that it survives the death of the process and readers see it at
-//! once; the sync thread makes it survive the death of the machine.
+//! once; the sync thread makes it survive the death of the machine. Before, it looks whether the log is as the last append
+//! left it: the lock keeps other writers out only as long as nobody deletes it.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
 use weft_types::{Event, SessionHeader};
 
 use super::birth::birth;
+use super::files::identity;
 use super::layout::SessionPaths;
 use super::lines::Place;
 use super::lock::SessionLock;
@@ -29,17 +31,31 @@ pub(crate) struct FileLog {
     paths: SessionPaths,
     /// None until the first event: nothing is on disk before.
     open: Option<OpenLog>,
-    /// Why part of an event is at the log's end, if it could not be cut off.
-    stuck: Option<String>,
+    /// Why nothing is written any more, if that is so.
+    stuck: Option<Stuck>,
     marks: Arc<Mutex<Marks>>,
     line: Vec<u8>,
 }
 
 /// What a log that is on disk holds on to.
 pub(crate) struct OpenLog {
-    pub(crate) file: Arc<SyncedFile>,
+    file: Arc<SyncedFile>,
+    /// What tells the file from another of its name.
+    identity: Option<(u64, u64)>,
     /// Held as long as the log.
-    pub(crate) _lock: SessionLock,
+    _lock: SessionLock,
+}
+
+impl OpenLog {
+    /// # Errors
+    /// The file cannot be looked at.
+    pub(crate) fn new(file: Arc<SyncedFile>, lock: SessionLock) -> io::Result<Self> {
+        Ok(Self {
+            identity: identity(&file.file().metadata()?),
+            file,
+            _lock: lock,
+        })
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -52,8 +68,30 @@ enum WriteError {
     Io(#[from] io::Error),
     #[error(transparent)]
     Sync(#[from] SyncFailure),
+    #[error(transparent)]
+    Stuck(#[from] Stuck),
+}
+
+/// Why a log takes nothing more until it is opened anew.
+#[derive(Clone, Debug, thiserror::Error)]
+enum Stuck {
     #[error("part of an earlier event could not be cut off: {0}")]
-    Stuck(String),
+    Part(String),
+    #[error("the log was changed by another program: it has {found} bytes, expected {expected}")]
+    Changed { found: u64, expected: u64 },
+    #[error("the log was removed or replaced by another program")]
+    Gone,
+}
+
+impl WriteError {
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Stuck(Stuck::Changed { .. } | Stuck::Gone) => Some(
+                "load the session again to go on from what its log holds; nothing should write or delete it meanwhile",
+            ),
+            _ => None,
+        }
+    }
 }
 
 impl FileLog {
@@ -121,12 +159,27 @@ impl FileLog {
         format!("{what} {}", self.paths.log().display())
     }
 
+    fn refusal(&self, error: WriteError) -> LogError {
+        let hint = error.hint();
+        let refusal = match error {
+            // It names what it was attempted on, which is the log or stands for it.
+            WriteError::Store(StoreError::Io { attempt, path, source }) => {
+                LogError::new(format!("{attempt} {}", path.display()), source)
+            }
+            error => LogError::new(self.attempt("write to"), error),
+        };
+        match hint {
+            Some(hint) => refusal.with_hint(hint),
+            None => refusal,
+        }
+    }
+
     fn write(&mut self, event: &Event) -> Result<(), WriteError> {
         let event_at = self.encode(event)?;
+        if self.open.is_some() {
+            self.check_unchanged()?;
+        }
         if let Some(open) = &self.open {
-            self.stuck
-                .clone()
-                .map_or(Ok(()), |reason| Err(WriteError::Stuck(reason)))?;
             open.file
                 .failure()
                 .map_or(Ok(()), |failure| Err(WriteError::Sync(failure)))?;
@@ -149,6 +202,29 @@ impl FileLog {
             self.store.syncer().appended(&open.file);
         }
         Ok(())
+    }
+
+    /// Refuses to write, from now on, if the log is not as the last append left it.
+    ///
+    /// The one `stat` by name also tells of a file that is still whole but no longer the session's log.
+    fn check_unchanged(&mut self) -> Result<(), WriteError> {
+        let (None, Some(open)) = (&self.stuck, &self.open) else {
+            return self.stuck.clone().map_or(Ok(()), |stuck| Err(stuck.into()));
+        };
+        let path = self.paths.log();
+        let expected = lock(&self.marks).end().offset;
+        let stuck = match path.metadata() {
+            Ok(there) if identity(&there) != open.identity => Stuck::Gone,
+            Ok(there) if there.len() == expected => return Ok(()),
+            Ok(there) => Stuck::Changed {
+                found: there.len(),
+                expected,
+            },
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Stuck::Gone,
+            Err(error) => return Err(StoreError::io("look at", &path)(error).into()),
+        };
+        self.stuck = Some(stuck.clone());
+        Err(stuck.into())
     }
 
     /// Puts into `line` what is to be written: the event, after the header if it is the first. Gives where the event is.
@@ -175,7 +251,7 @@ impl FileLog {
         };
         let len = lock(&self.marks).end().offset;
         if let Err(cause) = files.truncate(open.file.file(), len) {
-            self.stuck = Some(format!("{error}, then {cause}"));
+            self.stuck = Some(Stuck::Part(format!("{error}, then {cause}")));
         }
     }
 
@@ -186,14 +262,13 @@ impl FileLog {
         let born = birth(store, &self.header.id, &self.paths, &self.line)?;
         let files = Arc::clone(&store.options().files);
         let file = Arc::new(SyncedFile::new(files, born.file, born.folders));
-        Ok(OpenLog { file, _lock: born.lock })
+        Ok(OpenLog::new(file, born.lock)?)
     }
 }
 
 impl EventLog for FileLog {
     fn append(&mut self, event: &Arc<Event>) -> Result<(), LogError> {
-        self.write(event)
-            .map_err(|cause| LogError::new(self.attempt("write to"), cause))
+        self.write(event).map_err(|error| self.refusal(error))
     }
 
     fn flush(&mut self) -> BoxFuture<'static, Result<(), LogError>> {

@@ -19,20 +19,21 @@ pub trait FileLayer: Send + Sync {
         builder.create(path)
     }
 
-    /// Makes a file that does not exist, to be appended to.
+    /// Makes a file that does not exist, to be appended to, as with [`open_to_append`](Self::open_to_append).
     ///
     /// # Errors
     /// The platform's; [`io::ErrorKind::AlreadyExists`] if something is there.
     fn create(&self, path: &Path) -> io::Result<File> {
-        private(OpenOptions::new().write(true).create_new(true)).open(path)
+        private(appending(&mut OpenOptions::new()).create_new(true)).open(path)
     }
 
-    /// Opens a file to append to it.
+    /// Opens a file to append to it. Where the platform allows, what is written goes to the file's end as it is by then,
+    /// so that nothing of another is ever overwritten.
     ///
     /// # Errors
     /// The platform's.
     fn open_to_append(&self, path: &Path) -> io::Result<File> {
-        let mut file = OpenOptions::new().write(true).open(path)?;
+        let mut file = appending(&mut OpenOptions::new()).open(path)?;
         file.seek(SeekFrom::End(0)).map(|_| file)
     }
 
@@ -137,6 +138,11 @@ fn regular(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
+}
+
+/// Elsewhere than on Unix what is open for nothing but appending cannot be cut off: there a file's position has to do.
+fn appending(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.append(cfg!(unix)).write(true)
 }
 
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {

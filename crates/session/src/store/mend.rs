@@ -75,13 +75,8 @@ impl Mend {
         if kept_as.is_some() || self.torn.is_some() || self.unterminated {
             store.syncer().appended(&file);
         }
-        Ok(FileLog::open(
-            store,
-            header.clone(),
-            paths.clone(),
-            OpenLog { file, _lock: lock },
-            marks.clone(),
-        ))
+        let open = OpenLog::new(file, lock).map_err(StoreError::io("look at", &log))?;
+        Ok(FileLog::open(store, header.clone(), paths.clone(), open, marks.clone()))
     }
 
     fn is_older(self) -> bool {

@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod faults;
+mod intruders;
 mod layer;
 mod locking;
 mod older;

@@ -55,6 +55,22 @@ fn a_disk_that_is_full_at_the_first_event_leaves_nothing_behind() {
 }
 
 #[test]
+fn an_error_at_the_first_event_names_the_log_once() {
+    let fixture = Fixture::new();
+    let session = fixture.create([]);
+    fixture.layer.fail_half_way(3);
+    let error = session.append(start(1)).expect_err("the disk is full").to_string();
+    let log = fixture.log();
+    assert_eq!(
+        error,
+        format!(
+            "failed to append event 0 to session s: failed to write {}: no storage space",
+            log.display()
+        )
+    );
+}
+
+#[test]
 fn a_part_that_cannot_be_cut_off_ends_the_log_until_it_is_opened_again() {
     let fixture = Fixture::new();
     let session = fixture.create(short_turns(2));
