@@ -316,3 +316,15 @@ proptest! {
         prop_assert!(sound.all(|row| row.updated_at >= row.created_at && row.created_at < UnixMillis(9)));
     }
 }
+
+#[test]
+fn an_index_that_is_larger_than_any_is_not_read_but_replaced() {
+    let disk = filled();
+    let expected = rows(&disk);
+    let index = disk.root().join("index");
+    let whole = fs::read(&index).expect("readable");
+    let file = File::options().write(true).open(&index).expect("opened");
+    file.set_len(20 << 30).expect("set");
+    assert_eq!(rows(&disk), expected);
+    assert_eq!(fs::read(&index).expect("replaced").len(), whole.len());
+}

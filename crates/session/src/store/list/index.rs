@@ -20,6 +20,9 @@ use crate::store::layout::Layout;
 /// Changed whenever what stands in the file does.
 const FORMAT: u32 = 1;
 
+/// How large an index is at most: room for a million sessions. What is larger nobody has written.
+const MAX_BYTES: u64 = 256 << 20;
+
 /// One session of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Listed {
@@ -89,10 +92,15 @@ struct Head {
 
 /// Reads an index, in the order of the ids; none if there is no whole one of this format.
 pub(super) fn load(path: &Path) -> Option<Vec<Listed>> {
+    load_within(path, MAX_BYTES)
+}
+
+fn load_within(path: &Path, max_bytes: u64) -> Option<Vec<Listed>> {
+    let file = open_regular(path).ok()?;
+    let len = file.metadata().ok().filter(|there| there.len() <= max_bytes)?.len();
     let mut bytes = Vec::new();
-    open_regular(path)
-        .and_then(|mut file| file.read_to_end(&mut bytes))
-        .ok()?;
+    // What it has grown by since is not read: then it is not whole.
+    file.take(len).read_to_end(&mut bytes).ok()?;
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (head, rows) = bytes.split_at(end + 1);
     let head: Head = serde_json::from_slice(head).ok()?;
@@ -131,6 +139,12 @@ pub(super) fn save(layout: &Layout, files: &dyn FileLayer, sessions: &[Listed]) 
     })?;
     bytes.push(b'\n');
     bytes.append(&mut rows);
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            "the index would be too large to be read again",
+        ));
+    }
     replace(layout, files, &bytes)
 }
 
@@ -164,5 +178,40 @@ pub(super) fn sweep(layout: &Layout, temporary: &[PathBuf]) {
             // Another list may do the same.
             drop(fs::remove_file(path));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use weft_types::{Origin, SessionHeader, UnixMillis};
+
+    use super::*;
+    use crate::{FileStore, ListQuery, Sessions, StoreOptions};
+
+    #[test]
+    fn an_index_beyond_its_limit_is_none() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let store = FileStore::new(dir.path().join("sessions"), StoreOptions::new("test")).expect("valid");
+        let header = SessionHeader {
+            version: SessionHeader::VERSION,
+            id: "s".into(),
+            created_at: UnixMillis(7),
+            cwd: "/work".to_owned(),
+            origin: Origin::User,
+            parent: None,
+            depth: 0,
+            label: None,
+            run_id: None,
+            run_seq: None,
+        };
+        let session = store.create(header).expect("created");
+        session
+            .append(weft_types::EventBody::TurnStart { turn: 1 })
+            .expect("legal");
+        store.list(&ListQuery::default()).expect("listed");
+        let index = store.layout().index();
+        let len = fs::metadata(&index).expect("it was written").len();
+        assert_eq!(load_within(&index, len).map(|sessions| sessions.len()), Some(1));
+        assert_eq!(load_within(&index, len - 1), None);
     }
 }
