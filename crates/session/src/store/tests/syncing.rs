@@ -47,6 +47,17 @@ fn the_first_sync_makes_the_names_durable_too_and_all_of_it_is_on_the_stores_thr
 }
 
 #[test]
+fn the_name_of_a_folder_that_a_crash_left_is_synced_too() {
+    let fixture = Fixture::with(slow);
+    fs::create_dir_all(fixture.folder()).expect("made");
+    let told = watch(&fixture);
+    let session = fixture.create([start(1)]);
+    block_on(session.durable()).expect("durable");
+    let expected = ["log", "s", "sessions"].map(|what| format!("weft-sync {what}"));
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn what_nobody_waits_for_is_synced_after_the_interval() {
     let fixture = Fixture::with(|options| options.sync_interval = Duration::from_millis(20));
     let told = watch(&fixture);
