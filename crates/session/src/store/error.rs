@@ -1,5 +1,6 @@
 //! What the store could not do.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use super::{Damage, Holder};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is no such session.
-    #[error("failed to find session {session}: {reason}")]
+    #[error("failed to find session {}: {reason}", clipped(session.as_str()))]
     NotFound {
         /// The id that was asked for.
         session: SessionId,
@@ -45,7 +46,8 @@ pub enum StoreError {
     },
     /// The log holds an event of a type that this program does not know and may not pass over.
     #[error(
-        "failed to read session {session}: event {seq} is of the unknown type {kind:?}; a later version may know it"
+        "failed to read session {session}: event {seq} is of the unknown type {:?}; a later version may know it",
+        clipped(kind)
     )]
     UnknownEvent {
         /// The session.
@@ -97,7 +99,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A cursor that no list has given.
-    #[error("failed to list sessions: the cursor {cursor:?} is none of this list")]
+    #[error("failed to list sessions: the cursor {:?} is none of this list", clipped(cursor))]
     Cursor {
         /// The cursor.
         cursor: String,
@@ -129,5 +131,16 @@ impl StoreError {
     pub(crate) fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { attempt, path, source }
+    }
+}
+
+/// How much of a text that came from elsewhere an error repeats, in characters.
+const SHOWN: usize = 200;
+
+/// The text, or its beginning if it is longer than an error should be.
+pub(crate) fn clipped(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use weft_types::{SessionHeader, SessionId};
 
+use super::error::clipped;
 use super::line::Checksum;
 use super::lines::Lines;
 use super::{FileStore, StoreError};
@@ -88,7 +89,10 @@ fn parse(line: &[u8], id: &SessionId) -> Result<SessionHeader, Fault> {
     }
     let header: SessionHeader = serde_json::from_slice(line).map_err(|error| Fault::Damaged(error.to_string()))?;
     if header.id != *id {
-        return Err(Fault::Damaged(format!("it is the header of session {}", header.id)));
+        return Err(Fault::Damaged(format!(
+            "it is the header of session {}",
+            clipped(header.id.as_str())
+        )));
     }
     Ok(header)
 }
