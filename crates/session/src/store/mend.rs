@@ -35,8 +35,8 @@ impl Mend {
         Self {
             debris: scan.debris(),
             version: scan.version(),
-            torn: match *ending {
-                Ending::Torn(torn) => Some(torn),
+            torn: match ending {
+                Ending::Torn(torn, _) => Some(*torn),
                 _ => None,
             },
             unterminated: matches!(ending, Ending::Unterminated(_)),

@@ -40,8 +40,9 @@ pub(crate) enum Ending {
     Whole,
     /// A sound line that only lacks its line feed: the header, or this event, which was not given out yet.
     Unterminated(Option<Arc<Event>>),
-    /// Part of a line, or a line of which a part is missing.
-    Torn(Torn),
+    /// Blank lines, part of a line, or a line that is not as it was written; then with what is wrong with that, if a line
+    /// feed ends it, so that it was complete once.
+    Torn(Torn, Option<Damage>),
     /// It goes on, but not with what should be there.
     Damaged(Damage),
 }
@@ -53,8 +54,10 @@ pub(crate) struct Torn {
     pub(crate) offset: u64,
     /// How much of the log it is.
     pub(crate) bytes: u64,
-    /// Whether it ends in a line feed all the same, as nothing does that was never written to its end.
+    /// Whether a line of it ends in a line feed all the same, as nothing does that was never written to its end.
     pub(crate) ended: bool,
+    /// Whether all of it is white space.
+    pub(crate) blank: bool,
 }
 
 /// Torn lines in a row.
@@ -62,6 +65,10 @@ struct Suspect {
     first: Place,
     reason: String,
     lines: u64,
+    /// How many of them are not blank.
+    written: u64,
+    /// The first of those, if a line feed ends it.
+    fault: Option<Damage>,
 }
 
 impl LogScan {
@@ -144,6 +151,14 @@ impl LogScan {
         self.lines.place().offset
     }
 
+    /// How long the file is, whatever name it has by now.
+    ///
+    /// # Errors
+    /// It cannot be looked at.
+    pub(crate) fn len(&self) -> Result<u64, StoreError> {
+        self.lines.len()
+    }
+
     /// Whether the file still has its name, and what was read is still in it.
     ///
     /// # Errors
@@ -220,18 +235,20 @@ impl LogScan {
                 self.ending = self.end_of_file();
                 return Ok(None);
             };
-            let (at, whole) = (line.at, line.whole);
+            let (at, whole, blank) = (line.at, line.whole, line.text.trim_ascii().is_empty());
             match judge(line.text, &self.restore)? {
                 Verdict::Torn(_) if self.suspect.is_none() && self.read_again != Some(at) => {
                     self.read_again = Some(at);
                     self.lines.go_to(at)?;
                 }
-                Verdict::Torn(_) if self.suspect.is_none() && !whole => {
-                    self.ending = self.torn(at, false);
-                    return Ok(None);
+                Verdict::Torn(reason) => {
+                    self.suspect_line(at, reason, (whole, blank));
+                    if !whole {
+                        self.ending = self.end_of_file();
+                        return Ok(None);
+                    }
                 }
-                Verdict::Torn(reason) if whole => self.suspect_line(at, reason),
-                Verdict::Torn(reason) | Verdict::Foreign(reason) => {
+                Verdict::Foreign(reason) => {
                     self.ending = self.damaged(at, reason);
                     return Ok(None);
                 }
@@ -264,30 +281,37 @@ impl LogScan {
         self.debris += self.suspect.take().map_or(0, |suspect| suspect.lines);
     }
 
-    fn suspect_line(&mut self, first: Place, reason: String) {
-        match &mut self.suspect {
-            Some(suspect) => suspect.lines += 1,
-            none => {
-                *none = Some(Suspect {
-                    first,
-                    reason,
-                    lines: 1,
-                });
-            }
-        }
+    fn suspect_line(&mut self, at: Place, reason: String, (whole, blank): (bool, bool)) {
+        let fault = (whole && !blank).then(|| self.damage_at(at, reason.clone()));
+        let suspect = self.suspect.get_or_insert(Suspect {
+            first: at,
+            reason,
+            lines: 0,
+            written: 0,
+            fault: None,
+        });
+        suspect.lines += 1;
+        suspect.written += u64::from(!blank);
+        suspect.fault = suspect.fault.take().or(fault);
     }
 
+    /// One event may be torn, and nothing is missing of what is blank.
     fn end_of_file(&mut self) -> Ending {
         match self.suspect.take() {
             None => Ending::Whole,
-            Some(Suspect { first, lines: 1, .. }) => self.torn(first, true),
-            Some(Suspect { first, reason, .. }) => self.damaged(first, reason),
+            Some(Suspect {
+                first, written, fault, ..
+            }) if written <= 1 => {
+                let torn = Torn {
+                    offset: first.offset,
+                    bytes: self.read_to() - first.offset,
+                    ended: fault.is_some(),
+                    blank: written == 0,
+                };
+                Ending::Torn(torn, fault)
+            }
+            Some(Suspect { first, reason, .. }) => Ending::Damaged(self.damage_at(first, reason)),
         }
-    }
-
-    fn torn(&self, Place { offset, .. }: Place, ended: bool) -> Ending {
-        let bytes = self.read_to() - offset;
-        Ending::Torn(Torn { offset, bytes, ended })
     }
 
     /// Damage at the line there, or at those before it that turn out not to be torn.
@@ -296,11 +320,15 @@ impl LogScan {
             Some(suspect) => (suspect.first, suspect.reason),
             None => (at, reason),
         };
-        Ending::Damaged(Damage {
+        Ending::Damaged(self.damage_at(at, reason))
+    }
+
+    fn damage_at(&self, Place { offset, line }: Place, reason: String) -> Damage {
+        Damage {
             seq: self.marks.count(),
-            offset: at.offset,
-            line: at.line,
+            offset,
+            line,
             reason,
-        })
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod crash;
 mod damage;
+mod endings;
 mod faults;
 mod intruders;
 mod layer;

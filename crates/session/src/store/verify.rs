@@ -16,7 +16,8 @@ pub struct Verification {
     pub turns: u64,
     /// How large it is.
     pub bytes: u64,
-    /// The first place at which it is damaged, if it is.
+    /// The first place at which it is damaged, if it is; also a whole last line that is not what was written, although
+    /// the next to open the session gets over that.
     pub damage: Option<Damage>,
     /// The turn that it ends in, if that is open: the next to open the session closes it.
     pub open_turn: Option<u32>,
@@ -41,7 +42,6 @@ impl FileStore {
     /// # Errors
     /// Those of [`read`](Self::read): what is no log at all is no damage.
     pub fn verify(&self, id: &SessionId) -> Result<Verification, StoreError> {
-        let path = self.layout().session(id)?.log();
         let mut scan = LogScan::open(self, id)?;
         let mut turns = 0;
         while let Some(event) = scan.next()? {
@@ -52,21 +52,27 @@ impl FileStore {
         if !running && let Some(event) = scan.accept_unterminated() {
             turns += u64::from(matches!(event.body, EventBody::TurnStart { .. }));
         }
-        let bytes = path.metadata().map_err(StoreError::io("look at", &path))?.len();
-        let torn_tail = match scan.ending() {
-            Ending::Torn(torn) => torn.bytes,
-            Ending::Whole | Ending::Unterminated(_) | Ending::Damaged(_) => 0,
+        let (torn_tail, damage) = match scan.ending() {
+            Ending::Torn(torn, fault) => (torn.bytes, fault.clone().map(mended_by_opening)),
+            Ending::Damaged(damage) => (0, Some(damage.clone())),
+            Ending::Whole | Ending::Unterminated(_) => (0, None),
         };
         Ok(Verification {
             header: scan.header().clone(),
             events: scan.marks().count(),
             turns,
-            bytes,
-            damage: scan.damage().cloned(),
+            // Of the file that was read, which another may have deleted meanwhile.
+            bytes: scan.len()?,
+            damage,
             open_turn: scan.restore().open_turn(),
             torn_tail,
             debris: scan.debris(),
             running,
         })
     }
+}
+
+fn mended_by_opening(fault: Damage) -> Damage {
+    let reason = fault.reason + "; it is the last line, which the next opening cuts off, keeping the log as it was";
+    Damage { reason, ..fault }
 }

@@ -84,6 +84,36 @@ fn an_import_can_give_a_session_another_folder() {
 }
 
 #[test]
+fn blank_lines_at_the_end_are_no_fault_of_an_import() {
+    for blank in ["\n", "\r\n\n", "\n  "] {
+        let disk = Disk::new();
+        disk.store().import((sound() + blank).as_bytes()).expect("sound");
+        assert_eq!(export(&disk.store()), sound(), "{blank:?}");
+    }
+}
+
+#[test]
+fn a_session_without_an_absolute_folder_is_refused_unless_one_is_given() {
+    for cwd in ["", ".", "work/x"] {
+        let mut header = header_of("s", 5);
+        cwd.clone_into(&mut header.cwd);
+        let text = log_text(&header, [turn_start(1)]);
+        refused_at(&text, 1, &format!("its cwd is {cwd:?}, expected an absolute path"));
+        let disk = Disk::new();
+        disk.store()
+            .import_into(Some("/moved"), text.as_bytes())
+            .expect("moved");
+        let store = disk.store();
+        store.delete(&id("s")).expect("deleted");
+        let moved = log_text(&header_of("s", 5), [turn_start(1)]);
+        store
+            .import_into(Some(cwd), moved.as_bytes())
+            .expect_err("no absolute path");
+        assert!(disk.files().is_empty());
+    }
+}
+
+#[test]
 fn an_open_turn_stays_open_on_the_way() {
     let disk = Disk::new();
     disk.store().import(sound().as_bytes()).expect("sound");
@@ -138,7 +168,6 @@ fn what_is_no_log_is_refused_and_leaves_nothing() {
     for odd in ["../s", "a/b", "", ".s", "index"] {
         refused_at(header_line(&header_of(odd, 1)), 1, "its id is");
     }
-    refused_at(sound() + "\n", 5, "part of an event");
     refused_at(sound() + "[]\n", 5, "no event");
     refused_at(
         sound() + &event_lines(&events(4, [turn_end(1)])),

@@ -1,9 +1,11 @@
 //! Checking whole logs.
 
-use std::fs;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
-use weft_session::{StoreError, Verification};
+use weft_session::{FileLayer, FileStore, ListQuery, RealFiles, StoreError, StoreOptions, Verification};
 use weft_types::{EventBody, SessionHeader};
 
 use crate::disk::{Disk, event_lines, events, header_line, header_of, id, log_text};
@@ -126,6 +128,32 @@ fn a_running_session_is_verified_too() {
     assert_eq!((found.running, found.events, found.damage), (true, 5, None));
 }
 
+/// Deletes a session while it is looked whether that runs.
+struct Deletes;
+
+impl FileLayer for Deletes {
+    fn open(&self, path: &Path) -> std::io::Result<File> {
+        if path.ends_with("lock") {
+            fs::remove_dir_all(path.parent().expect("a folder"))?;
+        }
+        RealFiles.open(path)
+    }
+}
+
+#[test]
+fn a_session_that_is_deleted_meanwhile_is_sound_still() {
+    let disk = Disk::new();
+    disk.write("s", sound());
+    let options = StoreOptions {
+        files: Arc::new(Deletes),
+        ..StoreOptions::new("test")
+    };
+    let store = FileStore::new(disk.root(), options).expect("valid");
+    let found = store.verify(&id("s")).expect("it was read whole");
+    assert_eq!((found.damage, found.bytes), (None, sound().len() as u64));
+    assert!(!disk.folder("s").exists());
+}
+
 #[test]
 fn what_is_no_log_is_an_error() {
     let disk = Disk::new();
@@ -218,4 +246,28 @@ proptest! {
         let is_in_checksum = line_end - at <= r#","crc":4294967295}"#.len();
         prop_assert!(noticed || is_in_checksum, "byte {} of {}", at, text.len());
     }
+}
+
+#[test]
+fn an_error_repeats_no_id_at_any_length() {
+    let disk = Disk::new();
+    let long = "é".repeat(100_000);
+    let error = disk.store().verify(&id(&long)).expect_err("no such id").to_string();
+    let shown = "é".repeat(200);
+    assert!(
+        error.starts_with(&format!("failed to find session {shown}…: ")),
+        "{error}"
+    );
+    disk.write("s", header_line(&header_of(&long, 1)) + "\n");
+    let error = disk.store().verify(&id("s")).expect_err("another's").to_string();
+    assert!(error.contains(&format!("of session {shown}…")), "{error}");
+    let list = ListQuery {
+        cursor: Some(long.clone()),
+        ..ListQuery::default()
+    };
+    let error = disk.store().list(&list).expect_err("no cursor").to_string();
+    assert!(error.chars().count() < 300, "{error}");
+    let import = disk.store().import(header_line(&header_of(&long, 1)).as_bytes());
+    let error = import.expect_err("no such id").to_string();
+    assert!(error.chars().count() < 500, "{error}");
 }

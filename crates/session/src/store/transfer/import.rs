@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use weft_types::SessionId;
 
 use crate::store::birth::create_folders;
+use crate::store::error::clipped;
 use crate::store::layout::SessionPaths;
 use crate::store::lock::SessionLock;
-use crate::store::scan::{Ending, LogScan};
+use crate::store::scan::{Ending, LogScan, Torn};
 use crate::store::{FileLayer, FileStore, StoreError, line};
 
 /// How much is written at a time.
@@ -63,7 +64,9 @@ pub(super) fn header(lines: &mut impl BufRead, store: &FileStore) -> Result<(Ses
         }
     };
     match store.layout().session(&id) {
-        Err(StoreError::NotFound { reason, .. }) => refuse(1, format!("its id is {:?}: {reason}", id.as_str())),
+        Err(StoreError::NotFound { reason, .. }) => {
+            refuse(1, format!("its id is {:?}: {reason}", clipped(id.as_str())))
+        }
         Err(error) => Err(error),
         Ok(_) => Ok((id, header)),
     }
@@ -149,6 +152,12 @@ impl<'a> Import<'a> {
         if let Some(cwd) = self.cwd {
             cwd.clone_into(&mut header.cwd);
         }
+        if !Path::new(&header.cwd).is_absolute() {
+            return refuse(
+                1,
+                format!("its cwd is {:?}, expected an absolute path", clipped(&header.cwd)),
+            );
+        }
         out.line(&header, 1)?;
         loop {
             let line = scan.marks().end().line;
@@ -165,8 +174,8 @@ impl<'a> Import<'a> {
             out.line(&*event, line)?;
         }
         match scan.ending() {
-            Ending::Whole | Ending::Unterminated(_) => out.sync(),
-            Ending::Torn(_) => refuse(scan.marks().end().line, TORN),
+            Ending::Whole | Ending::Unterminated(_) | Ending::Torn(Torn { blank: true, .. }, _) => out.sync(),
+            Ending::Torn(..) => refuse(scan.marks().end().line, TORN),
             Ending::Damaged(damage) => refuse(damage.line, damage.reason.clone()),
         }
     }
@@ -180,7 +189,10 @@ fn as_import(error: StoreError, line: u64) -> StoreError {
         StoreError::NotFound { reason, .. } => reason.to_owned(),
         StoreError::DamagedHeader { reason, .. } => format!("the header is damaged: {reason}"),
         StoreError::UnknownEvent { seq, kind, .. } => {
-            format!("event {seq} is of the unknown type {kind:?}; a later version may know it")
+            format!(
+                "event {seq} is of the unknown type {:?}; a later version may know it",
+                clipped(&kind)
+            )
         }
         StoreError::LongLine { limit, .. } => too_long(limit),
         error => return error,
