@@ -50,7 +50,7 @@ pub(crate) enum Command {
 #[command(after_help = "\
 Examples:
   weft acp                                   what an editor spawns
-  weft acp --model deepseek/deepseek-chat    with another model than the configuration's
+  weft acp --model deepseek/deepseek-chat    with another model
   WEFT_LOG=debug weft acp 2>weft.log         with its log on stderr")]
 pub(crate) struct AcpArgs {
     /// The model to use, `provider/model`.
@@ -73,8 +73,8 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  weft replay fixtures/*             compares each scenario with its transcript.jsonl and log.jsonl
-  weft replay --bless fixtures/new   writes them anew; review the difference before you commit it")]
+  weft replay fixtures/*             compares each with its transcript and log
+  weft replay --bless fixtures/new   writes them anew; review the difference")]
 pub(crate) struct ReplayArgs {
     /// Scenario folders.
     #[arg(required = true, value_name = "DIR")]
@@ -99,4 +99,24 @@ pub(crate) enum DocsPart {
     Configuration,
     /// Tools as the model sees them.
     Tools,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[track_caller]
+    fn fits(command: &clap::Command) {
+        let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in notes.lines() {
+            assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+        }
+        command.get_subcommands().for_each(fits);
+    }
+
+    #[test]
+    fn what_is_said_below_the_options_fits_into_any_terminal() {
+        fits(&Cli::command());
+    }
 }

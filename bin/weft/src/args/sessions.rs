@@ -9,16 +9,17 @@ use clap::{Args, Subcommand};
 #[command(
     arg_required_else_help = true,
     after_help = "\
-Where an ID is asked for, its beginning is enough as long as no other session begins so; the sessions of a workflow's
-members stand back behind yours.
-All of this works while another weft runs and writes. Sessions live in the folder sessions below WEFT_HOME, or without
-that below the platform's folder for data: ~/.local/share/weft/sessions on Linux.
+Where an ID is asked for, its beginning is enough as long as no other session
+begins so; the sessions of a workflow's members stand back behind yours.
+All of this works while another weft runs and writes. Sessions live in the
+folder sessions below WEFT_HOME, or without that below the platform's folder for
+data: ~/.local/share/weft/sessions on Linux.
 
 Examples:
-  weft sessions list                               the sessions of all folders, the newest first
-  weft sessions show 0198a5c2-7d31                 the conversation and its workflows
-  weft sessions export 0198a5c2-7d31 | jq .type    its log
-  weft sessions verify                             whether every log is sound"
+  weft sessions list                              all, the newest first
+  weft sessions show 0198a5c2-7d31                a conversation, its workflows
+  weft sessions export 0198a5c2-7d31 | jq .type   its log
+  weft sessions verify                            whether every log is sound"
 )]
 pub(crate) struct SessionsArgs {
     #[command(subcommand)]
@@ -47,11 +48,12 @@ pub(crate) enum SessionsCommand {
 /// `weft sessions list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-With --json, one document: {\"sessions\": [{\"id\", \"title\", \"cwd\", \"parent\", \"origin\", \"label\", \"createdAt\",
-\"updatedAt\", \"running\", \"blank\"}], \"nextCursor\"}. Times are milliseconds since 1970; what is not known is null.
+With --json, one document: {\"sessions\": [{\"id\", \"title\", \"cwd\", \"parent\",
+\"origin\", \"label\", \"createdAt\", \"updatedAt\", \"running\", \"blank\", \"damaged\"}],
+\"nextCursor\"}. Times are milliseconds since 1970; what is not known is null.
 
 Examples:
-  weft sessions list --cwd .                                   those of this folder
+  weft sessions list --cwd .       those of this folder
   weft sessions list --json | jq -r '.sessions[] | select(.running) | .id'")]
 pub(crate) struct ListArgs {
     /// Only sessions that work in this folder.
@@ -76,13 +78,14 @@ impl ListArgs {
 /// `weft sessions show`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-With --json, JSON Lines: the header, then one event a line, as `export` writes them, and of a turn that a crash cut off
-also the events that the next opening will close it with; with --follow each event as it happens. Without a terminal,
+With --json, JSON Lines: the header, then one event a line, as `export` writes
+them, and of a turn that a crash cut off also the events that the next opening
+will close it with; with --follow each event as it happens. Without a terminal,
 --follow prints each thing once it is over.
 
 Examples:
   weft sessions show 0198a5c2-7d31 | less
-  weft sessions show --follow 0198a5c2-7d31        what happens in it now, until its weft lets it go")]
+  weft sessions show --follow 0198a5c2-7d31        what happens in it now")]
 pub(crate) struct ShowArgs {
     /// The session.
     pub(crate) id: String,
@@ -97,9 +100,10 @@ pub(crate) struct ShowArgs {
 /// `weft sessions export`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The sessions of a workflow's members are exported by their own IDs. With --json and --output, {\"id\", \"output\"}; on
-stdout it is JSON Lines with or without it. Of a damaged session, what is sound is written to stdout, and the exit code
-is 1; with --output nothing is written.
+The sessions of a workflow's members are exported by their own IDs. With --json
+and --output, {\"id\", \"output\"}; on stdout it is JSON Lines with or without it.
+Of a damaged session, what is sound is written to stdout, and the exit code is
+1; with --output nothing is written.
 
 Examples:
   weft sessions export 0198a5c2-7d31 --output session.jsonl
@@ -115,8 +119,9 @@ pub(crate) struct ExportArgs {
 /// `weft sessions import`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Everything is checked before anything is kept. A session that is there already is refused. A session can only be taken
-up in its folder: after that was moved, or on another machine, say where it is with --cwd.
+Everything is checked before anything is kept. A session that is there already
+is refused. A session can only be taken up in its folder: after that was moved,
+or on another machine, say where it is with --cwd.
 Prints the session's id; with --json, {\"id\"}.")]
 pub(crate) struct ImportArgs {
     /// What `export` wrote; `-` for stdin.
@@ -129,9 +134,9 @@ pub(crate) struct ImportArgs {
 /// `weft sessions verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-With --json, a line for each session: {\"id\", \"sound\", \"turns\", \"events\", \"bytes\", \"running\", \"openTurn\",
-\"tornTail\", \"debris\", \"damage\": {\"seq\", \"line\", \"offset\", \"reason\"}}, or {\"id\", \"sound\", \"error\"} of one that
-cannot be read.
+With --json, a line for each session: {\"id\", \"sound\", \"turns\", \"events\",
+\"bytes\", \"running\", \"openTurn\", \"tornTail\", \"debris\", \"damage\": {\"seq\", \"line\",
+\"offset\", \"reason\"}}, or {\"id\", \"sound\", \"error\"} of one that cannot be read.
 
 Exit codes: 0 all are sound, 1 some are damaged or cannot be read.")]
 pub(crate) struct VerifyArgs {
@@ -143,8 +148,8 @@ pub(crate) struct VerifyArgs {
 /// `weft sessions delete`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Subagents' sessions go with the session that started them. A session that is open in a running weft is refused, and so
-is one whose starter is open there.
+Subagents' sessions go with the session that started them. A session that is
+open in a running weft is refused, and so is one whose starter is open there.
 Prints the ids of what was deleted; with --json, {\"deleted\": [ID]}.")]
 pub(crate) struct DeleteArgs {
     /// Sessions.

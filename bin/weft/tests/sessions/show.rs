@@ -108,6 +108,30 @@ fn an_id_that_is_none_says_where_it_was_looked_for() {
 }
 
 #[test]
+fn how_a_command_failed_stands_beside_its_state() {
+    let home = Home::new();
+    let mut lines = session("aa-1", "look");
+    let arguments = "{\"command\":\"make\"}";
+    for line in &mut lines {
+        match line["type"].as_str() {
+            Some("assistant/message") => {
+                line["data"]["content"][1]["name"] = "bash".into();
+                line["data"]["content"][1]["arguments"] = arguments.into();
+            }
+            Some("tool/call") => {
+                line["data"]["name"] = "bash".into();
+                line["data"]["arguments"] = arguments.into();
+            }
+            Some("tool/result") => line["data"]["meta"] = serde_json::json!({"exitCode": 3}),
+            _ => {}
+        }
+    }
+    home.holds(&lines);
+    let shown = home.sessions(&["show", "aa-1"]).out;
+    assert!(shown.contains("✔ make · completed · exit code 3\n"), "{shown}");
+}
+
+#[test]
 fn a_long_output_is_shown_by_its_ends_or_in_full() {
     let home = Home::new();
     let output: String = (1..=40).map(|n| format!("line {n}\n")).collect();
