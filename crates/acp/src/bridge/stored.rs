@@ -1,5 +1,7 @@
 //! The sessions of the store, whoever has them open: `session/list` and `session/delete`.
 
+use std::path::Path;
+
 use weft_session::{ListQuery, SessionRow, StoreError};
 use weft_types::{Origin, SessionId};
 
@@ -47,12 +49,13 @@ impl Bridge {
     }
 }
 
-/// Nothing for a session whose log cannot be read at all: the client could do nothing with it.
+/// Nothing for a session whose log cannot be read at all or whose folder is no absolute path: the client could do
+/// nothing with it.
 fn session_info(row: SessionRow) -> Option<schema::SessionInfo> {
     let info = schema::SessionInfo::new(row.id.as_str().to_owned(), &*row.cwd)
         .title(row.title)
         .updated_at(wire::timestamp(row.updated_at));
-    (!row.cwd.is_empty()).then_some(info)
+    Path::new(&row.cwd).is_absolute().then_some(info)
 }
 
 /// Does what blocks on the disk away from the threads that serve everything else.
