@@ -1,6 +1,7 @@
 //! Making a log that was read to its end fit to be appended to.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,9 +92,13 @@ impl Mend {
 
     fn mend_end(self, files: &dyn FileLayer, (file, log): (&File, &Path), marks: &mut Marks) -> Result<(), StoreError> {
         if let Some(torn) = self.torn {
-            files
-                .truncate(file, torn.offset)
-                .map_err(StoreError::io("cut the torn end off", log))?;
+            let cut = file.metadata().and_then(|now| {
+                if now.len() != torn.offset + torn.bytes {
+                    return Err(io::Error::other("another program has written to it meanwhile"));
+                }
+                files.truncate(file, torn.offset)
+            });
+            cut.map_err(StoreError::io("cut the torn end off", log))?;
         } else if self.unterminated {
             files.write(file, b"\n").map_err(StoreError::io("write", log))?;
             marks.end_line();

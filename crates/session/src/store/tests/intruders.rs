@@ -108,3 +108,38 @@ fn a_write_goes_to_the_end_wherever_that_is_by_then() {
     RealFiles.write(&made, b"four").expect("written");
     assert_eq!(fs::read(&path).expect("readable"), b"one two three four");
 }
+
+/// Finishes a line, as another writer does, between the reading and the mending of a log.
+struct Finishes(&'static [u8]);
+
+impl FileLayer for Finishes {
+    fn open_to_append(&self, path: &std::path::Path) -> std::io::Result<fs::File> {
+        let file = RealFiles.open_to_append(path)?;
+        RealFiles.write(&file, self.0)?;
+        Ok(file)
+    }
+}
+
+#[test]
+fn an_end_that_is_half_written_no_longer_is_not_cut_off() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let change = |options: &mut StoreOptions| options.files = Arc::new(Finishes(b"1}\n"));
+    let store = store(&dir, &Arc::default(), change);
+    let folder = store.root().join("s");
+    fs::create_dir_all(&folder).expect("made");
+    fs::write(
+        folder.join("log.jsonl"),
+        [&sample().0[..], b"{\"seq\":20,\"x\":"].concat(),
+    )
+    .expect("written");
+    let opened = Opened::of(store.open(&id()).expect("it opens"));
+    let [Note::ReadOnly(ReadOnly::NoWriting(reason))] = &opened.notes[..] else {
+        panic!("{:?}", opened.notes);
+    };
+    assert!(
+        reason.ends_with("log.jsonl: another program has written to it meanwhile"),
+        "{reason}"
+    );
+    let whole = [&sample().0[..], b"{\"seq\":20,\"x\":1}\n"].concat();
+    assert_eq!(fs::read(folder.join("log.jsonl")).expect("readable"), whole);
+}
