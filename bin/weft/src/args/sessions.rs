@@ -111,7 +111,7 @@ Examples:
 pub(crate) struct ExportArgs {
     /// The session.
     pub(crate) id: String,
-    /// Writes a file instead of stdout; one that is there already is replaced once all is written.
+    /// Writes a file instead of stdout; a file that is there already is replaced once all is written.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

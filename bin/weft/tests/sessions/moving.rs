@@ -128,3 +128,33 @@ fn an_ambiguous_id_deletes_nothing_and_an_unknown_one_is_told_after_the_rest() {
     assert_eq!((unknown.code, unknown.out.as_str()), (1, "aa-1\n"));
     assert!(unknown.err.contains("nothing"), "{}", unknown.err);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_link_or_a_pipe_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt as _;
+    let home = Home::new();
+    home.holds(&session("aa-1", "look"));
+    let expected = home.sessions(&["export", "aa-1"]).out;
+    let export_to = |path: &std::path::Path| {
+        let ran = home.sessions(&["export", "aa-1", "--output", path.to_str().expect("text")]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    };
+
+    let (file, link) = (home.path().join("file"), home.path().join("link"));
+    std::fs::write(&file, "before").expect("written");
+    std::os::unix::fs::symlink(&file, &link).expect("linked");
+    export_to(&link);
+    assert!(link.is_symlink());
+    assert_eq!(std::fs::read_to_string(&file).expect("read"), expected);
+
+    let pipe = home.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe can be made");
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read_to_string(pipe)
+    });
+    export_to(&pipe);
+    assert!(pipe.metadata().expect("there").file_type().is_fifo());
+    assert_eq!(reader.join().expect("no panic").expect("read"), expected);
+}

@@ -1,5 +1,6 @@
 //! `weft sessions export`.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -35,9 +36,16 @@ fn to_stdout(store: &FileStore, id: &SessionId) -> anyhow::Result<()> {
     })
 }
 
-/// The file comes to be, or is replaced, once everything is in it.
+/// The file comes to be, or is replaced, once everything is in it. A device or a pipe is written to instead: to replace
+/// one would be to destroy it.
 fn to_file(store: &FileStore, id: &SessionId, path: &Path) -> anyhow::Result<()> {
     let attempt = || format!("failed to write {}", path.display());
+    if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        let out = File::options().write(true).open(path).with_context(attempt)?;
+        return export(store, id, out);
+    }
+    // Behind a link is the file that is meant.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
