@@ -1,8 +1,9 @@
 //! The thread that makes appended events durable.
 //!
 //! Whatever is appended is synced within an interval, at once when somebody waits for it. A sync covers everything that
-//! was appended to its file before, so that any number of waiters share it. One that fails is never tried again: the
-//! kernel may have dropped what it could not write, and a second sync would succeed without it.
+//! was appended to its file before, so that any number of waiters share it; files that are waited for at the same time
+//! are synced at the same time. One that fails is never tried again: the kernel may have dropped what it could not write,
+//! and a second sync would succeed without it.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,6 +18,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::FileLayer;
+
+/// How many files are synced at the same time.
+const AT_ONCE: usize = 16;
 
 /// The sync thread of a store. It starts with the first log to be written, and ends, everything synced, when this is dropped.
 pub(crate) struct Syncer {
@@ -134,10 +138,11 @@ impl Drop for Syncer {
 
 impl Queue {
     fn work_off(&self) {
-        while let Some(batch) = self.next_batch() {
-            for file in batch {
-                file.sync();
-            }
+        while let Some(mut batch) = self.next_batch() {
+            // Syncing a file twice at once, one of them could take the other's failure for its own success.
+            batch.sort_unstable_by_key(Arc::as_ptr);
+            batch.dedup_by(|one, other| Arc::ptr_eq(one, other));
+            batch.chunks(AT_ONCE).for_each(sync_all_of);
         }
     }
 
@@ -167,6 +172,22 @@ impl Queue {
             };
         }
     }
+}
+
+/// Syncs files at the same time: a file system makes what is asked for at once durable with one write to its journal.
+fn sync_all_of(files: &[Arc<SyncedFile>]) {
+    let Some((last, others)) = files.split_last() else {
+        return;
+    };
+    std::thread::scope(|scope| {
+        for file in others {
+            let builder = std::thread::Builder::new().name("weft-sync".to_owned());
+            if builder.spawn_scoped(scope, || file.sync()).is_err() {
+                file.sync();
+            }
+        }
+        last.sync();
+    });
 }
 
 impl Work {

@@ -14,5 +14,6 @@ mod records;
 #[cfg(unix)]
 mod special;
 mod store;
+mod syncing;
 mod transfer;
 mod verify;
