@@ -62,7 +62,7 @@ const MODEL: &str = "[[reply]]\nrole = \"main\"\nstep = 1\n[[reply.tool_call]]\n
 impl Daemon {
     /// Spawns an agent with a home of its own whose model will run this workflow script, and introduces itself.
     pub(crate) fn spawn(weft: &Path, script: &str) -> anyhow::Result<Self> {
-        let home = tempfile::tempdir()?;
+        let home = home()?;
         let mut daemon = Self::spawn_in(weft, home.path(), script)?;
         daemon._home = Some(home);
         Ok(daemon)
@@ -191,6 +191,12 @@ impl Drop for Daemon {
         let _unread = std::io::copy(&mut self.stdout.by_ref().take(1 << 30), &mut std::io::sink());
         let _reaped = self.child.wait();
     }
+}
+
+/// A folder of its own, in memory where the system has such a place: agents wait for the disk again and again, and its
+/// moods are larger than most of what is measured.
+fn home() -> std::io::Result<tempfile::TempDir> {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())
 }
 
 /// Whether a line answers a request.
