@@ -18,36 +18,54 @@ fn flood(reports: u32) -> String {
     format!("for (let i = 0; i < {reports}; i++) phase('phase ' + (i % 1000));\nreturn {reports};")
 }
 
+/// One flood: how many updates and bytes of them, and how many a second each way.
+struct Flood {
+    updates: usize,
+    bytes: usize,
+    weft: f64,
+    bare: f64,
+}
+
 /// Reports a second through the whole agent, against a bare writer of the same bytes.
 pub(crate) fn throughput(programs: &Programs, figures: &mut Figures) -> anyhow::Result<()> {
-    println!("throughput: progress updates to a reader, every report sent");
-    let mut lines = Vec::new();
-    let (mut first, mut last) = (None, None);
-    let mut daemon = Daemon::spawn(&programs.weft, &flood(REPORTS))?;
-    daemon.turn(|line| {
-        if line.is_progress() {
-            first = first.or(Some(line.at));
-            last = Some(line.at);
-            lines.push(line.text.clone());
-        }
-    })?;
-    drop(daemon);
-    let took = last.context("no progress")? - first.context("no progress")?;
-    let weft = rate(lines.len(), took);
-    figures.tell(
-        "updates",
-        &format!("{} of {REPORTS} reports, {} bytes", lines.len(), lines.concat().len()),
-    );
-    let bare = bare_rate(programs, &lines)?;
-    figures.tell("weft acp", &format!("{weft:.0} updates/s"));
-    figures.tell("bare writer of the same bytes", &format!("{bare:.0} lines/s"));
-    figures.judge(
-        "ratio",
-        &format!("{:.0} %", 100.0 * weft / bare),
-        ">= 25 %",
-        weft / bare >= 0.25,
-    );
+    println!("throughput: progress updates to a reader, every report sent; the middle of three ratios");
+    let mut floods = vec![Flood::take(programs)?, Flood::take(programs)?, Flood::take(programs)?];
+    floods.sort_unstable_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+    let flood = floods.swap_remove(1);
+    let Flood { updates, bytes, .. } = flood;
+    figures.tell("updates", &format!("{updates} of {REPORTS} reports, {bytes} bytes"));
+    figures.tell("weft acp", &format!("{:.0} updates/s", flood.weft));
+    figures.tell("bare writer of the same bytes", &format!("{:.0} lines/s", flood.bare));
+    let ratio = flood.ratio();
+    figures.judge("ratio", &format!("{:.0} %", 100.0 * ratio), ">= 25 %", ratio >= 0.25);
     Ok(())
+}
+
+impl Flood {
+    fn take(programs: &Programs) -> anyhow::Result<Self> {
+        let mut lines = Vec::new();
+        let (mut first, mut last) = (None, None);
+        let mut daemon = Daemon::spawn(&programs.weft, &flood(REPORTS))?;
+        daemon.turn(|line| {
+            if line.is_progress() {
+                first = first.or(Some(line.at));
+                last = Some(line.at);
+                lines.push(line.text.clone());
+            }
+        })?;
+        drop(daemon);
+        let took = last.context("no progress")? - first.context("no progress")?;
+        Ok(Self {
+            updates: lines.len(),
+            bytes: lines.iter().map(String::len).sum(),
+            weft: rate(lines.len(), took),
+            bare: bare_rate(programs, &lines)?,
+        })
+    }
+
+    fn ratio(&self) -> f64 {
+        self.weft / self.bare
+    }
 }
 
 fn rate(count: usize, took: Duration) -> f64 {
