@@ -12,18 +12,15 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weft_tools::{
-    CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind,
-    WorkingDirectory,
-};
-use weft_types::{ContentBlock, ToolSpec, text_of};
+use weft_tools::{CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind};
+use weft_types::{ContentBlock, ToolSpec};
 
-use crate::files::{Found, arguments, blocking, fenced, folder_of, leaves_folder};
+use crate::files::{Found, arguments, as_it_is, asks_to_look_at, blocking, folder_of, with_notes};
 use crate::search::{InvalidSearchSetting, NamePattern, Names, Search, SearchConfig, root_of};
 
 /// Finds files by their names.
 ///
-/// Needs the [`WorkingDirectory`] extension of its caller.
+/// Needs the [`WorkingDirectory`](weft_tools::WorkingDirectory) extension of its caller.
 #[derive(Debug)]
 pub struct Glob {
     config: Arc<SearchConfig>,
@@ -156,14 +153,8 @@ impl Tool for Glob {
         let Ok(Listing { paths, notes, .. }) = Listing::deserialize(value) else {
             return Vec::new();
         };
-        let mut blocks = Vec::new();
-        if !paths.is_empty() {
-            blocks.push(ContentBlock::text(paths.join("\n") + "\n"));
-        }
-        if !notes.is_empty() {
-            blocks.push(ContentBlock::text(format!("[{}]", notes.join("; "))));
-        }
-        blocks
+        let text = paths.iter().map(|path| format!("{path}\n")).collect();
+        with_notes(text, &notes)
     }
 
     fn is_concurrency_safe(&self, _arguments: &Value) -> bool {
@@ -172,7 +163,7 @@ impl Tool for Glob {
 
     fn needs_approval(&self, arguments: &Value, lent: &Extensions) -> bool {
         let path = arguments["path"].as_str().unwrap_or(".");
-        (lent.get::<WorkingDirectory>()).is_none_or(|folder| leaves_folder(&folder.0, path))
+        asks_to_look_at(path, lent)
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {
@@ -188,12 +179,6 @@ impl Tool for Glob {
     }
 
     fn present_result(&self, _arguments: &Value, result: &ResultForView<'_>) -> Option<ResultView> {
-        if result.is_error {
-            return None;
-        }
-        Some(ResultView::Generic {
-            title: None,
-            content: Some(vec![ContentBlock::text(fenced(&text_of(result.content)))]),
-        })
+        as_it_is(result)
     }
 }

@@ -15,14 +15,11 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weft_tools::{
-    CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind,
-    WorkingDirectory,
-};
-use weft_types::{ContentBlock, ToolSpec, text_of};
+use weft_tools::{CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind};
+use weft_types::{ContentBlock, ToolSpec};
 
 use self::collect::{Collected, Entry};
-use crate::files::{arguments, blocking, fenced, folder_of, leaves_folder};
+use crate::files::{arguments, as_it_is, asks_to_look_at, blocking, folder_of, with_notes};
 use crate::search::{InvalidSearchSetting, NamePattern, Names, Search, SearchConfig, root_of};
 
 /// The most lines around a match.
@@ -30,7 +27,7 @@ const MAX_CONTEXT: usize = 20;
 
 /// Finds lines in files.
 ///
-/// Needs the [`WorkingDirectory`] extension of its caller.
+/// Needs the [`WorkingDirectory`](weft_tools::WorkingDirectory) extension of its caller.
 #[derive(Debug)]
 pub struct Grep {
     config: Arc<SearchConfig>,
@@ -259,14 +256,7 @@ impl Tool for Grep {
         let Ok(Matches { text, notes, .. }) = Matches::deserialize(value) else {
             return Vec::new();
         };
-        let mut blocks = Vec::new();
-        if !text.is_empty() {
-            blocks.push(ContentBlock::text(text));
-        }
-        if !notes.is_empty() {
-            blocks.push(ContentBlock::text(format!("[{}]", notes.join("; "))));
-        }
-        blocks
+        with_notes(text, &notes)
     }
 
     fn is_concurrency_safe(&self, _arguments: &Value) -> bool {
@@ -275,7 +265,7 @@ impl Tool for Grep {
 
     fn needs_approval(&self, arguments: &Value, lent: &Extensions) -> bool {
         let path = arguments["path"].as_str().unwrap_or(".");
-        (lent.get::<WorkingDirectory>()).is_none_or(|folder| leaves_folder(&folder.0, path))
+        asks_to_look_at(path, lent)
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {
@@ -293,12 +283,6 @@ impl Tool for Grep {
     }
 
     fn present_result(&self, _arguments: &Value, result: &ResultForView<'_>) -> Option<ResultView> {
-        if result.is_error {
-            return None;
-        }
-        Some(ResultView::Generic {
-            title: None,
-            content: Some(vec![ContentBlock::text(fenced(&text_of(result.content)))]),
-        })
+        as_it_is(result)
     }
 }

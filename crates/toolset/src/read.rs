@@ -18,16 +18,13 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weft_tools::{
-    CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind,
-    WorkingDirectory,
-};
-use weft_types::{ContentBlock, ToolSpec, text_of};
+use weft_tools::{CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind};
+use weft_types::{ContentBlock, ToolSpec};
 
 use self::page::{Page, Want};
 use crate::files::{
-    Encoding, FilesConfig, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable, arguments, blocking,
-    describe_missing, fenced, find, folder_of, head_of, leaves_folder, names_in,
+    Encoding, FilesConfig, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable, arguments, as_it_is,
+    asks_to_look_at, blocking, describe_missing, find, folder_of, head_of, names_in, with_notes,
 };
 
 /// How many names an error about a folder lists.
@@ -35,7 +32,7 @@ const MAX_NAMES: usize = 100;
 
 /// Reads text files.
 ///
-/// Needs the [`WorkingDirectory`] extension of its caller; remembers what it read in its
+/// Needs the [`WorkingDirectory`](weft_tools::WorkingDirectory) extension of its caller; remembers what it read in its
 /// [`Memory`](weft_tools::Memory).
 #[derive(Debug)]
 pub struct Read {
@@ -242,14 +239,7 @@ impl Tool for Read {
         for (number, line) in (first..).zip(&lines) {
             writeln!(text, "{number:>6}\t{line}").expect("a string takes all text");
         }
-        let mut blocks = Vec::new();
-        if !text.is_empty() {
-            blocks.push(ContentBlock::text(text));
-        }
-        if !notes.is_empty() {
-            blocks.push(ContentBlock::text(format!("[{}]", notes.join("; "))));
-        }
-        blocks
+        with_notes(text, &notes)
     }
 
     fn is_concurrency_safe(&self, _arguments: &Value) -> bool {
@@ -258,7 +248,7 @@ impl Tool for Read {
 
     fn needs_approval(&self, arguments: &Value, lent: &Extensions) -> bool {
         let path = arguments["path"].as_str().unwrap_or_default();
-        (lent.get::<WorkingDirectory>()).is_none_or(|folder| leaves_folder(&folder.0, path))
+        asks_to_look_at(path, lent)
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {
@@ -285,12 +275,6 @@ impl Tool for Read {
     }
 
     fn present_result(&self, _arguments: &Value, result: &ResultForView<'_>) -> Option<ResultView> {
-        if result.is_error {
-            return None;
-        }
-        Some(ResultView::Generic {
-            title: None,
-            content: Some(vec![ContentBlock::text(fenced(&text_of(result.content)))]),
-        })
+        as_it_is(result)
     }
 }
