@@ -8,12 +8,12 @@ use weft_types::{Event, EventBody, SessionHeader, SessionId, TurnEnd, UnixMillis
 
 use crate::rules::Rules;
 use crate::tail::Tail;
-use crate::{Clock, EventLog, Invariant, LogError, Session, Violation, closing_events};
+use crate::{Clock, EventLog, Invariant, Session, Violation, closing_events};
 
 /// A session whose log is being read: it is given each event once, in order, and keeps only what goes on needs.
 ///
-/// First [`push`](Self::push) every event, then [`repair`](Self::repair) what the death of a process left open, then
-/// [`finish`](Self::finish).
+/// First [`push`](Self::push) every event, then [`close_turn`](Self::close_turn), whose events go into the log as well,
+/// then [`finish`](Self::finish).
 pub struct Restore {
     header: SessionHeader,
     rules: Rules,
@@ -124,16 +124,6 @@ impl Restore {
             self.push(event).expect("what closes a turn keeps the invariants");
         }
         closing
-    }
-
-    /// [`close_turn`](Self::close_turn), appended to the log. Gives what was appended.
-    ///
-    /// # Errors
-    /// The log takes no more. What it took by then is a legal log, and the next to open it goes on from there.
-    pub fn repair(&mut self, log: &mut dyn EventLog) -> Result<Vec<Arc<Event>>, LogError> {
-        let closing = self.close_turn();
-        closing.iter().try_for_each(|event| log.append(event))?;
-        Ok(closing)
     }
 
     /// The session that goes on from here. `log` holds the events that were taken.
