@@ -56,7 +56,7 @@ pub(crate) struct AcpArgs {
     /// The model to use, `provider/model`.
     #[arg(long, env = "WEFT_MODEL")]
     pub(crate) model: Option<String>,
-    /// What tools may do without a question: `ask` or `full`.
+    /// What tools may do without a question: `plan`, `ask`, `accept-edits` or `full`.
     #[arg(long, env = "WEFT_MODE")]
     pub(crate) mode: Option<String>,
 }

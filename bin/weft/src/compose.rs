@@ -6,10 +6,10 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError};
-use weft_agent::{Agent, AgentOptions, InProcess, Limits, PermissionMode, SubagentLimits, Subagents};
+use weft_agent::{Agent, AgentOptions, InProcess, Limits, PermissionMode, Permissions, SubagentLimits, Subagents};
 use weft_model::{AgentRole, Models};
 use weft_session::{Clock, FileStore, Session, Sessions as _};
-use weft_tools::{Approver, CallLimits, ToolRegistry};
+use weft_tools::{Approver, CallLimits, Extensions, ToolRegistry};
 use weft_types::{Origin, SessionHeader};
 
 use crate::config::{Config, settings};
@@ -53,11 +53,18 @@ impl Composition {
     }
 
     /// Reads what the project in `cwd` sets and sets up its agent, on a thread that may block.
-    async fn prepare(&self, cwd: PathBuf, approver: Arc<dyn Approver>) -> Result<Prepared, OpenError> {
+    async fn prepare(&self, asked: Asked) -> Result<Prepared, OpenError> {
         let shared = Arc::clone(&self.shared);
-        let prepared = tokio::task::spawn_blocking(move || shared.prepare(&cwd, approver)).await;
+        let prepared = tokio::task::spawn_blocking(move || shared.prepare(asked)).await;
         prepared.unwrap_or_else(|error| Err(OpenError::Failed(format!("failed to set up a session: {error}"))))
     }
+}
+
+/// What a client asks for when it opens a session.
+struct Asked {
+    cwd: PathBuf,
+    lent: Extensions,
+    approver: Arc<dyn Approver>,
 }
 
 /// An agent that lacks nothing but its session.
@@ -66,7 +73,8 @@ struct Prepared {
     tools: ToolRegistry,
     system: Arc<str>,
     limits: Limits,
-    permissions: PermissionMode,
+    permissions: Arc<Permissions>,
+    lent: Extensions,
     approver: Arc<dyn Approver>,
     subagents: Arc<Subagents>,
 }
@@ -79,6 +87,7 @@ impl Prepared {
             role: AgentRole::Main,
             limits: self.limits,
             permissions: self.permissions,
+            lent: self.lent,
             approver: Some(self.approver),
             subagents: self.subagents,
             ..AgentOptions::new(session, self.models, self.tools.layer())
@@ -87,23 +96,25 @@ impl Prepared {
 }
 
 impl Shared {
-    fn prepare(&self, cwd: &Path, approver: Arc<dyn Approver>) -> Result<Prepared, OpenError> {
+    fn prepare(&self, asked: Asked) -> Result<Prepared, OpenError> {
         let config = self
             .config
-            .for_project(cwd)
+            .for_project(&asked.cwd)
             .map_err(|error| OpenError::Refused(error.to_string()))?;
-        self.agent(&config, cwd, approver)
+        self.agent(&config, asked)
             .map_err(|error| OpenError::Failed(format!("{error:#}")))
     }
 
-    fn agent(&self, config: &Config, cwd: &Path, approver: Arc<dyn Approver>) -> anyhow::Result<Prepared> {
+    fn agent(&self, config: &Config, asked: Asked) -> anyhow::Result<Prepared> {
+        let Asked { cwd, lent, approver } = asked;
         let models: Arc<dyn Models> = Arc::new(self.providers.table(config.text(&settings::MODEL)));
         let tools = tools::registry(config, &self.providers.secret_variables)?;
         let limits = self.limits(config)?;
         Ok(Prepared {
-            system: prompt::main_agent(cwd).into(),
+            system: prompt::main_agent(&cwd).into(),
             limits,
-            permissions: permissions(config),
+            permissions: Arc::new(Permissions::new(permissions(config))),
+            lent,
             approver,
             subagents: self.subagents(config, &models, &tools, limits)?,
             models,
@@ -161,7 +172,12 @@ impl AgentFactory for Composition {
         let composition = self.clone();
         async move {
             let header = composition.shared.header(&session);
-            let prepared = composition.prepare(session.cwd, session.approver).await?;
+            let asked = Asked {
+                cwd: session.cwd,
+                lent: session.lent,
+                approver: session.approver,
+            };
+            let prepared = composition.prepare(asked).await?;
             let log = composition.shared.store.create(header);
             let log = log.map_err(|error| OpenError::Failed(error.to_string()))?;
             Ok(prepared.start(log))
@@ -172,7 +188,12 @@ impl AgentFactory for Composition {
     fn load(&self, session: LoadSession) -> BoxFuture<'static, Result<Loading, OpenError>> {
         let composition = self.clone();
         async move {
-            let prepared = composition.prepare(session.cwd, session.approver).await?;
+            let asked = Asked {
+                cwd: session.cwd,
+                lent: session.lent,
+                approver: session.approver,
+            };
+            let prepared = composition.prepare(asked).await?;
             Ok(Loading {
                 presenter: prepared.tools.clone(),
                 start: Box::new(|session| prepared.start(session)),
@@ -183,10 +204,7 @@ impl AgentFactory for Composition {
 }
 
 fn permissions(config: &Config) -> PermissionMode {
-    match config.text(&settings::MODE) {
-        Some("full") => PermissionMode::Full,
-        _ => PermissionMode::Ask,
-    }
+    (config.text(&settings::MODE).and_then(PermissionMode::parse)).unwrap_or_default()
 }
 
 fn folder(path: &Path) -> String {

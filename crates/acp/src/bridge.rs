@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weft_agent::Agent;
+use weft_tools::Extensions;
 use weft_types::SessionId;
 
 use crate::outbox::Outbox;
@@ -148,6 +149,9 @@ impl Bridge {
         let opening = NewSession {
             id: id.clone(),
             cwd: request.cwd.clone(),
+            additional_directories: Vec::new(),
+            mcp_servers: Vec::new(),
+            lent: Extensions::new(),
             approver: Arc::clone(&approver) as _,
         };
         let agent = self.options.agents.open(opening).await?;

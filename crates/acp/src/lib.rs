@@ -32,6 +32,8 @@ mod view;
 mod wire;
 
 pub use extension::{ExtensionError, ExtensionMethods, ExtensionNameError};
-pub use options::{AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, NewSession, OpenError};
+pub use options::{
+    AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, McpServer, McpTransport, NewSession, OpenError,
+};
 pub use serve::{ExitReason, ExitReport, serve};
 pub use settings::{CloseGrace, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, SettingError, StallTimeout};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use weft_agent::Agent;
 use weft_session::{FileStore, Session};
-use weft_tools::{Approver, ToolRegistry};
+use weft_tools::{Approver, Extensions, ToolRegistry};
 use weft_types::{SessionHeader, SessionId};
 
 use crate::{CloseGrace, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, StallTimeout};
@@ -87,6 +87,56 @@ pub trait AgentFactory: Send + Sync {
     fn load(&self, session: LoadSession) -> BoxFuture<'static, Result<Loading, OpenError>>;
 }
 
+/// An MCP server that a client names. Values may hold credentials and are never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct McpServer {
+    /// Its name, unique among the session's servers.
+    pub name: String,
+    /// How it is reached.
+    pub transport: McpTransport,
+}
+
+/// How an MCP server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum McpTransport {
+    /// A process that speaks the protocol on stdin and stdout.
+    Stdio {
+        /// The program.
+        command: PathBuf,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Its environment, beside what every server gets.
+        env: Vec<(String, String)>,
+    },
+    /// An endpoint of the streamable HTTP transport.
+    Http {
+        /// Where it is.
+        url: String,
+        /// Further headers of every request.
+        headers: Vec<(String, String)>,
+    },
+    /// The older transport of events, which weft does not speak.
+    Sse,
+}
+
+impl fmt::Debug for McpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stdio { .. } => "Stdio",
+            Self::Http { .. } => "Http",
+            Self::Sse => "Sse",
+        })
+    }
+}
+
+impl fmt::Debug for McpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpServer")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A session about to be opened.
 #[derive(Clone)]
 pub struct NewSession {
@@ -94,6 +144,12 @@ pub struct NewSession {
     pub id: SessionId,
     /// The absolute folder it works in. It exists.
     pub cwd: PathBuf,
+    /// Further folders it works in: absolute paths that exist.
+    pub additional_directories: Vec<PathBuf>,
+    /// The MCP servers that the client wants it to use, each with a name of its own.
+    pub mcp_servers: Vec<McpServer>,
+    /// What the client lends to the agent's tools, such as its files.
+    pub lent: Extensions,
     /// Asks the user, on the session's behalf, whether a call may run.
     pub approver: Arc<dyn Approver>,
 }
@@ -114,6 +170,12 @@ pub struct LoadSession {
     pub header: SessionHeader,
     /// The absolute folder it works in, that of the header. It exists.
     pub cwd: PathBuf,
+    /// Further folders it works in: absolute paths that exist.
+    pub additional_directories: Vec<PathBuf>,
+    /// The MCP servers that the client wants it to use, each with a name of its own.
+    pub mcp_servers: Vec<McpServer>,
+    /// What the client lends to the agent's tools, such as its files.
+    pub lent: Extensions,
     /// Asks the user, on the session's behalf, whether a call may run.
     pub approver: Arc<dyn Approver>,
 }

@@ -209,7 +209,7 @@ impl Projector {
                 AssistantBlock::Text { text } if !text_seen && !text.is_empty() => {
                     show(text_update(step_id("message", turn, step), false, text));
                 }
-                AssistantBlock::Reasoning { text } if !reasoning_seen && !text.is_empty() => {
+                AssistantBlock::Reasoning { text, .. } if !reasoning_seen && !text.is_empty() => {
                     show(text_update(step_id("thought", turn, step), true, text));
                 }
                 _ => {}

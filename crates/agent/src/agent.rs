@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use weft_model::{AgentRole, Models};
+use weft_model::{AgentRole, ModelError, Models};
 use weft_session::Session;
-use weft_tools::{Approver, ToolRegistry};
+use weft_tools::{Approver, Extensions, ToolRegistry};
 use weft_types::{AbortCause, AgentId, ContentBlock, TurnEnd, text_of};
 
 use crate::actor::{self, Lifeline, Prompt};
 use crate::slot::Slot;
 use crate::turn::Turns;
-use crate::{Jitter, Limits, PermissionMode, Subagents};
+use crate::{Command, Jitter, Limits, ModelChoice, PermissionMode, Permissions, Subagents};
 
 /// The handle of an agent: clones share one actor, which owns the session's turns.
 ///
@@ -46,9 +46,13 @@ pub struct AgentOptions {
     /// The bounds of its turns.
     pub limits: Limits,
     /// What it may do.
-    pub permissions: PermissionMode,
-    /// Whom it asks in [`PermissionMode::Ask`]; without one such calls are denied.
+    pub permissions: Arc<Permissions>,
+    /// Whom it asks where its permissions say so; without one such calls are denied.
     pub approver: Option<Arc<dyn Approver>>,
+    /// What it lends to its tools beside its folder and itself; subagents inherit it.
+    pub lent: Extensions,
+    /// What the user can start a prompt with, as `/name`.
+    pub commands: Vec<Command>,
     /// Where its tools may start other agents.
     pub subagents: Arc<Subagents>,
     /// The randomness of its waits.
@@ -67,8 +71,10 @@ impl AgentOptions {
             role: AgentRole::Main,
             label: None,
             limits: Limits::default(),
-            permissions: PermissionMode::Ask,
+            permissions: Arc::default(),
             approver: None,
+            lent: Extensions::new(),
+            commands: Vec::new(),
             subagents: Arc::default(),
             jitter: Jitter::default(),
         }
@@ -118,6 +124,10 @@ impl Turn {
 
 struct Handle {
     id: AgentId,
+    models: Arc<dyn Models>,
+    model: Arc<ModelChoice>,
+    permissions: Arc<Permissions>,
+    commands: Vec<Command>,
     session: Arc<Session>,
     tools: ToolRegistry,
     cwd: PathBuf,
@@ -148,8 +158,13 @@ impl Agent {
         let id = AgentId::mint();
         // One turn may be in flight, so there is never a second prompt to hold.
         let (prompts, inbox) = mpsc::channel(1);
+        let model = Arc::new(ModelChoice::new(options.model.clone()));
         let handle = Handle {
             id,
+            models: Arc::clone(&options.models),
+            model: Arc::clone(&model),
+            permissions: Arc::clone(&options.permissions),
+            commands: options.commands.clone(),
             session: Arc::clone(&options.session),
             tools: options.tools.clone(),
             cwd: PathBuf::from(&options.session.header().cwd),
@@ -164,7 +179,7 @@ impl Agent {
             stopped: handle.stopped.clone(),
         };
         // Made here, so that the agent's policies are in force before anybody has the handle.
-        let turns = Turns::new(id, options);
+        let turns = Turns::new(id, options, model);
         tokio::spawn(actor::run(lifeline, inbox, turns));
         Self {
             handle: Arc::new(handle),
@@ -189,6 +204,41 @@ impl Agent {
     /// The folder it works in.
     pub fn cwd(&self) -> &Path {
         &self.handle.cwd
+    }
+
+    /// What it may do without a question.
+    pub fn mode(&self) -> PermissionMode {
+        self.handle.permissions.mode()
+    }
+
+    /// Changes what it may do, from the next call on.
+    pub fn set_mode(&self, mode: PermissionMode) {
+        self.handle.permissions.set_mode(mode);
+    }
+
+    /// The models it can be told to use.
+    pub fn models(&self) -> &Arc<dyn Models> {
+        &self.handle.models
+    }
+
+    /// The model it was told to use, `provider/model`; absent for the default.
+    pub fn model(&self) -> Option<String> {
+        self.handle.model.get()
+    }
+
+    /// Tells it to use another model, from the next request on.
+    ///
+    /// # Errors
+    /// There is no such model; nothing changes.
+    pub fn set_model(&self, choice: &str) -> Result<(), ModelError> {
+        self.handle.models.resolve(Some(choice))?;
+        self.handle.model.set(choice);
+        Ok(())
+    }
+
+    /// What the user can start a prompt with, as `/name`.
+    pub fn commands(&self) -> &[Command] {
+        &self.handle.commands
     }
 
     /// Starts a turn. The place for it is taken before this returns: a second prompt is refused and a

@@ -101,9 +101,12 @@ impl Received {
     fn append(&mut self, kind: DeltaKind, more: &str) {
         match (kind, self.blocks.last_mut()) {
             (DeltaKind::Text, Some(AssistantBlock::Text { text }))
-            | (DeltaKind::Reasoning, Some(AssistantBlock::Reasoning { text })) => text.push_str(more),
+            | (DeltaKind::Reasoning, Some(AssistantBlock::Reasoning { text, .. })) => text.push_str(more),
             (DeltaKind::Text, _) => self.blocks.push(AssistantBlock::Text { text: more.to_owned() }),
-            (DeltaKind::Reasoning, _) => self.blocks.push(AssistantBlock::Reasoning { text: more.to_owned() }),
+            (DeltaKind::Reasoning, _) => self.blocks.push(AssistantBlock::Reasoning {
+                text: more.to_owned(),
+                sealed: None,
+            }),
         }
     }
 

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use weft_session::Session;
+use weft_tools::{Approver, Extensions};
 use weft_types::AgentId;
 
-use crate::{PermissionMode, Subagents};
+use crate::{ModelChoice, Permissions, Subagents};
 
 /// The calling agent, as a tool sees it: an [extension](weft_tools::ToolExecution::extension) of every
 /// execution of the agent's calls. It keeps no agent alive.
@@ -23,10 +24,14 @@ pub struct AgentContext {
     pub depth: u32,
     /// Where it may start other agents.
     pub subagents: Arc<Subagents>,
-    /// The model it was told to use, `provider/model`; absent for the default.
-    pub model: Option<String>,
     /// What it may do.
-    pub permissions: PermissionMode,
+    pub permissions: Arc<Permissions>,
+    /// Whom it asks; absent if it can ask nobody.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// What it lends to its tools beside its folder and itself.
+    pub lent: Extensions,
+    /// The model it was told to use.
+    pub model: Arc<ModelChoice>,
 }
 
 impl fmt::Debug for AgentContext {

@@ -13,6 +13,8 @@ mod agent;
 mod answer;
 mod backoff;
 mod calls;
+mod choice;
+mod command;
 mod context;
 pub mod history;
 mod limits;
@@ -26,9 +28,11 @@ mod turn;
 
 pub use agent::{Agent, AgentOptions, PromptRefused, Turn};
 pub use backoff::Jitter;
+pub use choice::ModelChoice;
+pub use command::Command;
 pub use context::AgentContext;
 pub use limits::{Limits, SubagentLimits};
-pub use permission::PermissionMode;
+pub use permission::{PermissionMode, Permissions};
 pub use subagent::{
     InProcess, STRUCTURED_OUTPUT, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider,
     SubagentRequest, SubagentResult, SubagentRun, SubagentStop, Subagents,

@@ -38,7 +38,7 @@ struct Attempts {
 impl Turns {
     /// Asks the model for this step's answer.
     pub(crate) async fn ask(&mut self, place: Place, cancel: &TurnCancel) -> Result<Asked, LoopError> {
-        let resolved = match self.options.models.resolve(self.options.model.as_deref()) {
+        let resolved = match self.options.models.resolve(self.model.get().as_deref()) {
             Ok(resolved) => resolved,
             Err(error) => return Ok(Asked::Ended(failed(error.message()))),
         };

@@ -12,12 +12,13 @@ use weft_types::{AgentId, ContentBlock, EventBody, Origin, TurnEnd};
 use crate::history::History;
 use crate::slot::TurnCancel;
 use crate::title::title_of;
-use crate::{AgentContext, AgentOptions, permission};
+use crate::{AgentContext, AgentOptions, ModelChoice, permission};
 
 /// What an agent's turns need and leave behind for the next one.
 pub(crate) struct Turns {
     pub(crate) id: AgentId,
     pub(crate) options: AgentOptions,
+    pub(crate) model: Arc<ModelChoice>,
     pub(crate) extensions: Extensions,
     /// Read from the log when the first turn begins: a session may be opened only to be looked at.
     pub(crate) history: History,
@@ -74,25 +75,28 @@ const LOG_HINT: &str = "nothing is done that the log does not hold, so the turn 
     above and prompt again, and if that does not help, close the session and load it anew";
 
 impl Turns {
-    pub(crate) fn new(id: AgentId, options: AgentOptions) -> Self {
+    pub(crate) fn new(id: AgentId, options: AgentOptions, model: Arc<ModelChoice>) -> Self {
         let context = AgentContext {
             agent: id,
             session: Arc::clone(&options.session),
             cwd: options.session.header().cwd.clone().into(),
             depth: options.session.header().depth,
             subagents: Arc::clone(&options.subagents),
-            model: options.model.clone(),
-            permissions: options.permissions,
+            permissions: Arc::clone(&options.permissions),
+            approver: options.approver.clone(),
+            lent: options.lent.clone(),
+            model: Arc::clone(&model),
         };
         let folder = WorkingDirectory(context.cwd.clone());
         Self {
             id,
-            extensions: (Extensions::new().with(Arc::new(context)).with(Arc::new(folder)))
+            extensions: ((options.lent.clone()).with(Arc::new(context)).with(Arc::new(folder)))
                 .with(Arc::new(Memory::default())),
             history: History::default(),
             history_is_read: false,
             _policy: permission::install(&options),
             options,
+            model,
         }
     }
 

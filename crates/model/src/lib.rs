@@ -13,6 +13,6 @@ mod request;
 mod scripted;
 
 pub use error::{ModelError, ModelErrorKind};
-pub use models::{ModelTable, Models, ResolvedModel};
+pub use models::{ModelInfo, ModelTable, Models, Prices, ResolvedModel};
 pub use request::{AgentRole, Model, ModelEvent, ModelRequest, ModelStream, RequestOrigin};
 pub use scripted::{ScriptError, ScriptReport, ScriptedModel};

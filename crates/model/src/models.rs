@@ -16,6 +16,62 @@ pub trait Models: Send + Sync {
     ///
     /// [`ModelErrorKind::NotConfigured`] with what to set, when there is no default or no such provider.
     fn resolve(&self, choice: Option<&str>) -> Result<ResolvedModel, ModelError>;
+
+    /// What is known of a model that resolves, by `provider/model`; an unknown one has no figures.
+    fn info(&self, choice: &str) -> ModelInfo {
+        ModelInfo::unknown(choice)
+    }
+
+    /// The models to choose from, in the order to show them; not necessarily all that resolve.
+    fn list(&self) -> Vec<ModelInfo> {
+        Vec::new()
+    }
+}
+
+/// What is known of a model. A figure that nobody told is absent, and what it can do is then assumed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelInfo {
+    /// `provider/model`.
+    pub id: String,
+    /// A name for people.
+    pub name: String,
+    /// The most tokens of one request and its answer together.
+    pub context_window: Option<u64>,
+    /// The most tokens of one answer.
+    pub max_output: Option<u64>,
+    /// Whether it takes pictures.
+    pub images: Option<bool>,
+    /// Whether it calls tools.
+    pub tools: Option<bool>,
+    /// What it costs.
+    pub prices: Option<Prices>,
+}
+
+/// Prices in US dollars for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    /// Of a request.
+    pub input: f64,
+    /// Of an answer.
+    pub output: f64,
+    /// Of what of a request came from the provider's cache; absent where it costs as much as the rest.
+    pub cached_input: Option<f64>,
+}
+
+impl ModelInfo {
+    /// A model of which nothing is known but its id.
+    pub fn unknown(id: impl Into<String>) -> Self {
+        let id = id.into();
+        Self {
+            name: id.clone(),
+            id,
+            context_window: None,
+            max_output: None,
+            images: None,
+            tools: None,
+            prices: None,
+        }
+    }
 }
 
 /// A model that was found.

@@ -26,6 +26,14 @@ impl Extensions {
         self
     }
 
+    /// The map with all values of another one, which replace those of the same types.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.values
+            .extend(other.values.iter().map(|(id, value)| (*id, Arc::clone(value))));
+        self
+    }
+
     /// The value of that type.
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         let value = self.values.get(&TypeId::of::<T>())?;
@@ -69,6 +77,10 @@ impl fmt::Debug for Memory {
 /// every call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkingDirectory(pub PathBuf);
+
+/// Folders beside the working directory in which the caller works as it does there: absolute paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AdditionalDirectories(pub Vec<PathBuf>);
 
 #[cfg(test)]
 mod tests {

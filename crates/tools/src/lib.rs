@@ -24,9 +24,11 @@
 //! | 8 | materialise | refuse what no log could hold |
 //! | 9 | [`ToolRegistry::results`] observers | look |
 
+mod access;
 mod approval;
 mod arguments;
 mod body;
+mod client_files;
 mod contain;
 mod error;
 mod execution;
@@ -50,10 +52,12 @@ mod view;
 #[cfg(feature = "shuttle")]
 pub mod model_check;
 
+pub use access::{Access, AccessCommand, AccessPath};
 pub use approval::{Approval, ApprovalRequest, Approver};
+pub use client_files::{ClientFileError, ClientFiles, ClientFilesHandle};
 pub use error::{ErrorCode, ToolError};
 pub use execution::{ExecutionToken, ToolExecution};
-pub use extensions::{Extensions, Memory, WorkingDirectory};
+pub use extensions::{AdditionalDirectories, Extensions, Memory, WorkingDirectory};
 pub use limits::{InvalidLimit, ProgressLimits, ToolLimits};
 pub use observation::{ProgressObservation, ResultObservation, StartedObservation};
 pub use policy::{Decision, Executed, Next, ProposedCall, Replacement, Verdict};

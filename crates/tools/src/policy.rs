@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use weft_types::ContentBlock;
 
 use crate::pipeline::Chain;
-use crate::{ExecutionToken, ToolError, ToolExecution, ToolResult};
+use crate::{Access, ExecutionToken, ToolError, ToolExecution, ToolResult};
 
 pub(crate) type BeforePolicy = dyn Fn(&ProposedCall<'_>) -> Decision + Send + Sync;
 pub(crate) type Guard = dyn Fn(&ToolExecution) -> Result<(), String> + Send + Sync;
@@ -24,8 +24,8 @@ pub struct ProposedCall<'a> {
     pub name: &'a str,
     /// The arguments; text that is not JSON is a string.
     pub arguments: &'a Value,
-    /// The tool's own word on whether this call carries a risk.
-    pub needs_approval: bool,
+    /// The tool's own word on what it would do.
+    pub access: &'a Access,
 }
 
 /// What a policy decides. Of several policies the strictest decision holds: one denial denies.

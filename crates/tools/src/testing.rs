@@ -9,8 +9,8 @@ use weft_observe::Subscription;
 use weft_types::{AgentId, CallId, ContentBlock, ToolSpec};
 
 use crate::{
-    CallView, Extensions, ProgressLimits, ProgressObservation, ResultForView, ResultView, Tool, ToolCallRequest,
-    ToolError, ToolExecution, ToolRegistry, ToolResult,
+    Access, CallView, Extensions, ProgressLimits, ProgressObservation, ResultForView, ResultView, Tool,
+    ToolCallRequest, ToolError, ToolExecution, ToolRegistry, ToolResult,
 };
 
 pub(crate) type Outcome = Result<Value, ToolError>;
@@ -107,8 +107,12 @@ impl Tool for TestTool {
         (self.is_safe)(arguments)
     }
 
-    fn needs_approval(&self, arguments: &Value, _lent: &Extensions) -> bool {
-        (self.needs_approval)(arguments)
+    fn access(&self, arguments: &Value, _lent: &Extensions) -> Access {
+        if (self.needs_approval)(arguments) {
+            Access::Other
+        } else {
+            Access::Harmless
+        }
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

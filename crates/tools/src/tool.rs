@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use weft_types::{ContentBlock, ToolSpec};
 
-use crate::{CallView, Extensions, ResultForView, ResultView, ToolError, ToolExecution, ToolResult};
+use crate::{Access, CallView, Extensions, ResultForView, ResultView, ToolError, ToolExecution, ToolResult};
 
 /// Something a model can call.
 ///
@@ -47,10 +47,10 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
-    /// The tool's own word on whether this call carries a risk; policies decide what follows from it. `lent`
-    /// is what the caller lends to the call, such as the folder that relative paths start at.
-    fn needs_approval(&self, _arguments: &Value, _lent: &Extensions) -> bool {
-        false
+    /// The tool's own word on what this call would do; policies decide what follows from it. `lent` is what
+    /// the caller lends to the call, such as the folder that relative paths start at.
+    fn access(&self, _arguments: &Value, _lent: &Extensions) -> Access {
+        Access::Harmless
     }
 
     /// The card of the pending call; `None` for the generic one.

@@ -32,8 +32,8 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use weft_tools::{
-    CallView, ErrorCode, ExitStatus as ShownExit, Extensions, ResultForView, ResultView, Tool, ToolError,
-    ToolExecution, WorkingDirectory,
+    Access, AccessCommand, CallView, ErrorCode, ExitStatus as ShownExit, Extensions, ResultForView, ResultView, Tool,
+    ToolError, ToolExecution, WorkingDirectory,
 };
 use weft_types::{ContentBlock, ToolSpec, text_of};
 
@@ -208,8 +208,12 @@ impl Tool for Bash {
         serde_json::to_value(exit).ok()
     }
 
-    fn needs_approval(&self, _arguments: &Value, _lent: &Extensions) -> bool {
-        true
+    fn access(&self, arguments: &Value, _lent: &Extensions) -> Access {
+        Access::Execute(AccessCommand {
+            text: arguments["command"].as_str().unwrap_or_default().to_owned(),
+            parts: None,
+            caution: None,
+        })
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

@@ -18,14 +18,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use weft_tools::{
-    CallView, Extensions, FileDiff, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind,
+    Access, CallView, Extensions, FileDiff, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution,
+    ToolKind,
 };
 use weft_types::{ContentBlock, ToolSpec};
 
 use self::substitute::{Request, Substituted, substitute};
 use crate::files::{
-    FilesConfig, Found, InvalidFilesSetting, Knowledge, Known, Opened, Place, TextFile, Unreadable, arguments,
-    blocking, describe_missing, find, folder_of, outcome, replace,
+    FilesConfig, Found, InvalidFilesSetting, Knowledge, Known, Opened, Place, TextFile, Unreadable, access_to,
+    arguments, blocking, describe_missing, find, folder_of, outcome, replace,
 };
 
 /// How many places one text lists.
@@ -250,8 +251,8 @@ impl Tool for Edit {
         vec![ContentBlock::text(done + &notes)]
     }
 
-    fn needs_approval(&self, _arguments: &Value, _lent: &Extensions) -> bool {
-        true
+    fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
+        Access::Edit(vec![access_to(arguments["path"].as_str().unwrap_or_default(), lent)])
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

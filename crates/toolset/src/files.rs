@@ -20,7 +20,7 @@ pub use config::{FilesConfig, InvalidFilesSetting};
 use fence::fenced;
 pub(crate) use job::{arguments, blocking, check_cancel, folder_of, outcome};
 pub(crate) use known::{Knowledge, Known};
-pub(crate) use looking::{as_it_is, asks_to_look_at, with_notes};
+pub(crate) use looking::{access_to, as_it_is, with_notes};
 pub(crate) use missing::describe_missing;
 pub(crate) use open::{Found, Opened, find, head_of, names_in, open_regular};
 pub(crate) use place::Place;

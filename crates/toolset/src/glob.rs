@@ -12,10 +12,12 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weft_tools::{CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind};
+use weft_tools::{
+    Access, CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind,
+};
 use weft_types::{ContentBlock, ToolSpec};
 
-use crate::files::{Found, arguments, as_it_is, asks_to_look_at, blocking, folder_of, with_notes};
+use crate::files::{Found, access_to, arguments, as_it_is, blocking, folder_of, with_notes};
 use crate::search::{InvalidSearchSetting, NamePattern, Names, Search, SearchConfig, root_of};
 
 /// Finds files by their names.
@@ -161,9 +163,8 @@ impl Tool for Glob {
         true
     }
 
-    fn needs_approval(&self, arguments: &Value, lent: &Extensions) -> bool {
-        let path = arguments["path"].as_str().unwrap_or(".");
-        asks_to_look_at(path, lent)
+    fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
+        Access::Read(vec![access_to(arguments["path"].as_str().unwrap_or("."), lent)])
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

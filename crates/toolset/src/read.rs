@@ -18,13 +18,15 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weft_tools::{CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind};
+use weft_tools::{
+    Access, CallView, Extensions, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind,
+};
 use weft_types::{ContentBlock, ToolSpec};
 
 use self::page::{Page, Want};
 use crate::files::{
-    Encoding, FilesConfig, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable, arguments, as_it_is,
-    asks_to_look_at, blocking, describe_missing, find, folder_of, head_of, names_in, with_notes,
+    Encoding, FilesConfig, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable, access_to,
+    arguments, as_it_is, blocking, describe_missing, find, folder_of, head_of, names_in, with_notes,
 };
 
 /// How many names an error about a folder lists.
@@ -246,9 +248,8 @@ impl Tool for Read {
         true
     }
 
-    fn needs_approval(&self, arguments: &Value, lent: &Extensions) -> bool {
-        let path = arguments["path"].as_str().unwrap_or_default();
-        asks_to_look_at(path, lent)
+    fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
+        Access::Read(vec![access_to(arguments["path"].as_str().unwrap_or_default(), lent)])
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

@@ -15,13 +15,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use weft_tools::{
-    CallView, Extensions, FileDiff, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind,
+    Access, CallView, Extensions, FileDiff, Location, ResultForView, ResultView, Tool, ToolError, ToolExecution,
+    ToolKind,
 };
 use weft_types::{ContentBlock, ToolSpec};
 
 use crate::files::{
-    Encoding, FilesConfig, Found, InvalidFilesSetting, Knowledge, Known, Place, TextFile, Unreadable, arguments,
-    blocking, find, folder_of, outcome, replace,
+    Encoding, FilesConfig, Found, InvalidFilesSetting, Knowledge, Known, Place, TextFile, Unreadable, access_to,
+    arguments, blocking, find, folder_of, outcome, replace,
 };
 
 /// Writes files.
@@ -264,8 +265,8 @@ impl Tool for Write {
         serde_json::to_value(Before { old: wrote.old }).ok()
     }
 
-    fn needs_approval(&self, _arguments: &Value, _lent: &Extensions) -> bool {
-        true
+    fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
+        Access::Edit(vec![access_to(arguments["path"].as_str().unwrap_or_default(), lent)])
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

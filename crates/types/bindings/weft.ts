@@ -10,7 +10,9 @@ export type AssistantBlock = { "type": "text",
   text: string, }
 | { "type": "reasoning",
   /** The reasoning. */
-  text: string, }
+  text: string,
+  /** What the provider wants back with it, unread, such as a signature. */
+  sealed?: unknown, }
 | { "type": "tool_call",
   /** The model's id of the call. */
   id: CallId,
@@ -25,10 +27,18 @@ export type AssistantBlock = { "type": "text",
  */
 export type CallId = string;
 
+/** Why a conversation was summed up. */
+export type CompactionReason = "threshold" | "overflow" | "command";
+
 /** One piece of content of a user message or a tool result. */
 export type ContentBlock = { "type": "text",
   /** The text, of any length. */
-  text: string, };
+  text: string, }
+| { "type": "image",
+  /** Its media type, such as `image/png`. */
+  mimeType: string,
+  /** Its bytes in base64. */
+  data: string, };
 
 /**
  * One entry of a session log.
@@ -51,6 +61,33 @@ export type Event = {
   | { "type": "session/title", "data": {
       /** The title, one line. */
       title: string, } }
+  | { "type": "session/mode", "data": {
+      /** The mode's name: `plan`, `ask`, `accept-edits` or `full`. */
+      mode: string, } }
+  | { "type": "session/model", "data": {
+      /** Provider and model, `provider/model`. */
+      model: string, } }
+  | { "type": "session/rule", "data": {
+      /** The rule, as the configuration writes it. */
+      rule: string,
+      /** Whether it allows or denies. */
+      effect: RuleEffect, } }
+  | { "type": "session/notice", "data": {
+      /** What, one paragraph. */
+      message: string, } }
+  | { "type": "session/compaction", "data": {
+      /** The turn in which it happened. */
+      turn: number,
+      /** Why. */
+      reason: CompactionReason,
+      /** What the model is given in place of the earlier conversation. */
+      summary: string,
+      /** The number of the first event whose message is still given as it is. */
+      keptFrom: number,
+      /** The tokens of the context before, if they are known. */
+      tokensBefore?: number,
+      /** The tokens that making the summary took, if the provider told. */
+      usage?: Usage, } }
   | { "type": "tool/context", "data": {
       /** The turn. */
       turn: number,
@@ -178,6 +215,9 @@ export type PhaseMeta = {
   provider?: string,
   /** The model it intends to use; routes nothing. */
   model?: string, };
+
+/** What a rule of the user's does with the calls that it covers. */
+export type RuleEffect = "allow" | "ask" | "deny";
 
 /** The id of one workflow run, minted by the engine, unique for ever. */
 export type RunId = string;

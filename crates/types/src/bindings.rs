@@ -11,16 +11,18 @@ use std::path::Path;
 use crate::{Event, SessionHeader, WorkflowObservation};
 
 /// What is written, with everything it is made of.
-const WIRE_TYPES: [&str; 22] = [
+const WIRE_TYPES: [&str; 24] = [
     "AbortCause",
     "AssistantBlock",
     "CallId",
+    "CompactionReason",
     "ContentBlock",
     "Event",
     "HeaderReason",
     "MemberOutcome",
     "Origin",
     "PhaseMeta",
+    "RuleEffect",
     "RunId",
     "RunInfo",
     "RunStop",

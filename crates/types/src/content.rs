@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CallId;
+use crate::{CallId, optional};
 
 /// One piece of content of a user message or a tool result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,6 +13,14 @@ pub enum ContentBlock {
     Text {
         /// The text, of any length.
         text: String,
+    },
+    /// A picture.
+    Image {
+        /// Its media type, such as `image/png`.
+        #[serde(rename = "mimeType")]
+        mime_type: String,
+        /// Its bytes in base64.
+        data: String,
     },
 }
 
@@ -26,6 +34,7 @@ impl ContentBlock {
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text } => Some(text),
+            Self::Image { .. } => None,
         }
     }
 }
@@ -49,6 +58,10 @@ pub enum AssistantBlock {
     Reasoning {
         /// The reasoning.
         text: String,
+        /// What the provider wants back with it, unread, such as a signature.
+        #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "bindings", ts(type = "unknown", optional))]
+        sealed: Option<serde_json::Value>,
     },
     /// A tool call.
     ToolCall {

@@ -15,7 +15,7 @@ use crate::{
 
 pub use other::{OtherEvent, OtherEventError};
 pub use parse::EventParseError;
-pub use reason::{AbortCause, HeaderReason, ToolErrorRecord, TurnEnd};
+pub use reason::{AbortCause, CompactionReason, HeaderReason, RuleEffect, ToolErrorRecord, TurnEnd};
 
 /// Milliseconds since the Unix epoch. Order in a log is by `seq`, never by time: clocks jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -68,6 +68,51 @@ pub enum EventBody {
     SessionTitle {
         /// The title, one line.
         title: String,
+    },
+    /// What the agent may do without a question, from here on.
+    #[serde(rename = "session/mode")]
+    SessionMode {
+        /// The mode's name: `plan`, `ask`, `accept-edits` or `full`.
+        mode: String,
+    },
+    /// The model to ask from here on.
+    #[serde(rename = "session/model")]
+    SessionModel {
+        /// Provider and model, `provider/model`.
+        model: String,
+    },
+    /// A rule that the user gave in answer to a question; it holds for the rest of the session.
+    #[serde(rename = "session/rule")]
+    SessionRule {
+        /// The rule, as the configuration writes it.
+        rule: String,
+        /// Whether it allows or denies.
+        effect: RuleEffect,
+    },
+    /// Something that the user should know and no model is told.
+    #[serde(rename = "session/notice")]
+    SessionNotice {
+        /// What, one paragraph.
+        message: String,
+    },
+    /// What was said before was summed up: from here on the model is given the summary in place of all that stands
+    /// before event `kept_from`. What it stands for stays in the log.
+    #[serde(rename = "session/compaction")]
+    SessionCompaction {
+        /// The turn in which it happened.
+        turn: u32,
+        /// Why.
+        reason: CompactionReason,
+        /// What the model is given in place of the earlier conversation.
+        summary: String,
+        /// The number of the first event whose message is still given as it is.
+        kept_from: u64,
+        /// The tokens of the context before, if they are known.
+        #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
+        tokens_before: Option<u64>,
+        /// The tokens that making the summary took, if the provider told.
+        #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
     },
     /// What tools gave the model beside their results, between two steps.
     #[serde(rename = "tool/context")]

@@ -38,7 +38,7 @@ pub struct SessionHeader {
 
 impl SessionHeader {
     /// The vocabulary version written today.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
 }
 
 /// What made a session.

@@ -21,8 +21,8 @@ mod workflow_runs;
 
 pub use content::{AssistantBlock, ContentBlock, Message, StopReason, ToolSpec, Usage, text_of};
 pub use event::{
-    AbortCause, Event, EventBody, EventParseError, HeaderReason, OtherEvent, OtherEventError, ToolErrorRecord, TurnEnd,
-    UnixMillis,
+    AbortCause, CompactionReason, Event, EventBody, EventParseError, HeaderReason, OtherEvent, OtherEventError,
+    RuleEffect, ToolErrorRecord, TurnEnd, UnixMillis,
 };
 pub use header::{Origin, SessionHeader};
 pub use ids::{AgentId, CallId, RunId, SessionId};

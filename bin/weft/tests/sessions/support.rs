@@ -112,7 +112,7 @@ pub(crate) fn member(id: &str, parent: &str) -> Vec<Value> {
 }
 
 pub(crate) fn header(id: &str) -> Value {
-    json!({"version": 2, "id": id, "createdAt": 1_000, "cwd": "/w", "origin": "user", "depth": 0})
+    json!({"version": 3, "id": id, "createdAt": 1_000, "cwd": "/w", "origin": "user", "depth": 0})
 }
 
 /// Appends an event with the next number.

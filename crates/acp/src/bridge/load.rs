@@ -16,6 +16,7 @@ use std::sync::Arc;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use weft_session::{Opening, StoreError};
+use weft_tools::Extensions;
 use weft_types::{Origin, SessionHeader, SessionId};
 
 use super::setup::{check_cwd, is_same_folder, no_further_folders, unavailable};
@@ -112,6 +113,9 @@ impl Load {
         let stored = LoadSession {
             header,
             cwd: cwd.clone(),
+            additional_directories: Vec::new(),
+            mcp_servers: Vec::new(),
+            lent: Extensions::new(),
             approver: Arc::clone(&approver) as _,
         };
         let Loading { presenter, start } = tokio::select! {

@@ -79,14 +79,16 @@ impl InProcess {
         let agent = Agent::spawn(AgentOptions {
             session,
             models: Arc::clone(&self.models),
-            model: request.model.or_else(|| request.parent.model.clone()),
+            model: request.model.or_else(|| request.parent.model.get()),
             tools,
             system: self.system_for(capture.is_some()),
             role: AgentRole::Subagent,
             label: request.label,
             limits: self.limits,
-            permissions: request.parent.permissions.of_subagents(),
+            permissions: Arc::clone(&request.parent.permissions),
             approver: None,
+            lent: request.parent.lent.clone(),
+            commands: Vec::new(),
             subagents: Arc::clone(&request.parent.subagents),
             jitter: self.jitter.clone(),
         });

@@ -45,7 +45,10 @@ fn user() -> Event {
 
 #[test]
 fn answers_without_text_and_calls_are_no_messages() {
-    let reasoning = AssistantBlock::Reasoning { text: "hm".to_owned() };
+    let reasoning = AssistantBlock::Reasoning {
+        text: "hm".to_owned(),
+        sealed: None,
+    };
     for content in [vec![], vec![text("")], vec![reasoning.clone()]] {
         assert_eq!(history::messages(&[user(), answer(content, true)]).len(), 1);
     }

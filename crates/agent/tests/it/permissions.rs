@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
-use weft_agent::PermissionMode;
+use weft_agent::{PermissionMode, Permissions};
 use weft_tools::{Approval, ApprovalRequest, Approver};
 use weft_types::{Message, text_of};
 
@@ -49,7 +49,7 @@ impl Approver for Answers {
 fn world(mode: PermissionMode, approver: Option<Arc<Answers>>) -> World {
     let risk = TestTool::new("risk", |_| async { Ok(serde_json::json!("done")) }).risky();
     World::with(SpyModels::script(TWO_CALLS), |options| {
-        options.permissions = mode;
+        options.permissions = Arc::new(Permissions::new(mode));
         options.approver = approver.map(|approver| approver as Arc<dyn Approver>);
     })
     .tool(TestTool::echo())
@@ -118,13 +118,10 @@ async fn ask_denies_what_the_user_does_not_allow_and_what_nobody_can_be_asked_ab
 }
 
 #[tokio::test]
-async fn g82_deny_says_why() {
-    let (words, told) = run(&world(PermissionMode::Deny, Some(answers(Some(Approval::AllowedOnce))))).await;
+async fn g82_planning_denies_what_is_not_for_it_and_says_why() {
+    let (words, told) = run(&world(PermissionMode::Plan, Some(answers(Some(Approval::AllowedOnce))))).await;
     assert_eq!(words[0], "call c2 risk", "nobody is asked");
-    assert!(
-        told.contains("risk needs the user's permission here, and this agent cannot ask for it"),
-        "{told}"
-    );
+    assert!(told.contains("the user chose the mode plan"), "{told}");
 }
 
 #[tokio::test]

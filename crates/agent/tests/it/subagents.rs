@@ -3,7 +3,9 @@
 use futures::future::join_all;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use weft_agent::{PermissionMode, SubagentErrorCode, SubagentLimits, SubagentProvider, SubagentRequest, SubagentStop};
+use weft_agent::{
+    PermissionMode, Permissions, SubagentErrorCode, SubagentLimits, SubagentProvider, SubagentRequest, SubagentStop,
+};
 use weft_types::{EventBody, Origin, SessionHeader, UnixMillis};
 
 use crate::support::{Family, TestTool, alive_tasks, header, hold, last_end, no_tasks_left, refused, say};
@@ -104,7 +106,7 @@ async fn ends_of_turns_are_told_as_ends_of_the_child() {
 
 #[tokio::test]
 async fn a_child_uses_its_parents_model_unless_told_another() {
-    let mut family = Family::new("[[reply]]\ntimes = \"any\"\ntext = \"fine\"\n");
+    let family = Family::new("[[reply]]\ntimes = \"any\"\ntext = \"fine\"\n");
     let model = |family: &Family| family.models.requests().last().expect("a request").model.clone();
     family
         .start(family.request("go"))
@@ -113,7 +115,7 @@ async fn a_child_uses_its_parents_model_unless_told_another() {
         .result()
         .await;
     assert_eq!(model(&family), "model");
-    family.parent.model = Some("test/parents".to_owned());
+    family.parent.model.set("test/parents");
     family
         .start(family.request("go"))
         .await
@@ -144,12 +146,12 @@ const RISKY: &str = r#"
 async fn g82_a_child_asks_nobody_and_only_full_trust_is_inherited() {
     for (mode, runs) in [
         (PermissionMode::Ask, false),
-        (PermissionMode::Deny, false),
+        (PermissionMode::Plan, false),
         (PermissionMode::Full, true),
     ] {
         let risk = TestTool::new("risk", |_| async { Ok(json!(null)) }).risky();
         let mut family = Family::new(RISKY).tool(risk);
-        family.parent.permissions = mode;
+        family.parent.permissions = std::sync::Arc::new(Permissions::new(mode));
         let result = family
             .start(family.request("go"))
             .await
@@ -165,7 +167,7 @@ async fn g82_a_child_asks_nobody_and_only_full_trust_is_inherited() {
         let denied = error.expect("a result").map(|error| error.message);
         assert_eq!(denied.is_none(), runs);
         if let Some(message) = denied {
-            assert!(message.contains("this agent cannot ask for it"), "{message}");
+            assert!(message.starts_with("permission to run tool risk was denied: "), "{message}");
         }
         assert!(family.parent.session.is_empty(), "recorded in the child only");
     }

@@ -64,7 +64,7 @@ impl World {
 /// Options as the tests want them: full permissions, no jitter.
 pub(crate) fn options(models: &SpyModels, tools: ToolRegistry) -> AgentOptions {
     AgentOptions {
-        permissions: weft_agent::PermissionMode::Full,
+        permissions: Arc::new(weft_agent::Permissions::new(weft_agent::PermissionMode::Full)),
         jitter: Jitter::new(|| 1.0),
         system: "be brief".into(),
         ..AgentOptions::new(session(), Arc::new(models.clone()), tools)

@@ -361,7 +361,7 @@ async fn every_call_is_lent_the_calling_agent_and_its_folder() {
         let context = execution.extension::<AgentContext>().expect("lent");
         let folder = execution.extension::<WorkingDirectory>().expect("lent");
         assert_eq!((Some(context.agent), &context.cwd), (execution.agent(), &folder.0));
-        assert_eq!((context.depth, context.permissions), (0, PermissionMode::Full));
+        assert_eq!((context.depth, context.permissions.mode()), (0, PermissionMode::Full));
         Ok(json!(context.session.id().as_str()))
     }));
     world.prompt("go").await;

@@ -135,7 +135,7 @@ fn text_of_request(request: &ModelRequest) -> String {
 
 fn said(block: &AssistantBlock) -> String {
     match block {
-        AssistantBlock::Text { text } | AssistantBlock::Reasoning { text } => text.clone(),
+        AssistantBlock::Text { text } | AssistantBlock::Reasoning { text, .. } => text.clone(),
         AssistantBlock::ToolCall { name, arguments, .. } => format!("{name} {arguments}"),
     }
 }

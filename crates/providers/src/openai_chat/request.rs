@@ -121,7 +121,7 @@ fn wire_answer(blocks: &[AssistantBlock]) -> Option<WireMessage<'_>> {
     for block in blocks {
         match block {
             AssistantBlock::Text { text } => content.push_str(text),
-            AssistantBlock::Reasoning { text } => reasoning.push_str(text),
+            AssistantBlock::Reasoning { text, .. } => reasoning.push_str(text),
             AssistantBlock::ToolCall { id, name, arguments } => {
                 let function = WireFunction::Function {
                     name,

@@ -91,7 +91,12 @@ impl Invariant for Enclosure {
             }
             EventBody::StepEnd { turn, step } => check_step_end(self.open_step("step/end", *turn, *step)?, *step),
             EventBody::TurnEnd { turn, .. } => self.check_between_steps("turn/end", *turn),
+            EventBody::SessionCompaction { turn, kept_from, .. } => self.check_compaction(*turn, *kept_from),
             EventBody::SessionTitle { .. }
+            | EventBody::SessionMode { .. }
+            | EventBody::SessionModel { .. }
+            | EventBody::SessionRule { .. }
+            | EventBody::SessionNotice { .. }
             | EventBody::WorkflowRunStart { .. }
             | EventBody::WorkflowAgentStart { .. }
             | EventBody::WorkflowAgentEnd { .. }
@@ -132,6 +137,11 @@ impl Invariant for Enclosure {
             }
             EventBody::UserMessage { .. }
             | EventBody::SessionTitle { .. }
+            | EventBody::SessionMode { .. }
+            | EventBody::SessionModel { .. }
+            | EventBody::SessionRule { .. }
+            | EventBody::SessionNotice { .. }
+            | EventBody::SessionCompaction { .. }
             | EventBody::ToolContext { .. }
             | EventBody::RequestHeader { .. }
             | EventBody::ModelRetry { .. }
@@ -175,6 +185,22 @@ impl Enclosure {
         let open = self.open_turn(what, turn)?;
         if open.step.is_some() {
             return refuse("open-step", format!("{what} while step {} is open", open.last_step));
+        }
+        Ok(())
+    }
+
+    /// A summary is made between two steps, or in one before its answer, and keeps from what has happened already.
+    fn check_compaction(&self, turn: u32, kept_from: u64) -> Check {
+        let open = self.open_turn("session/compaction", turn)?;
+        if open.step.as_ref().is_some_and(|step| step.answered) {
+            return refuse("one-answer", "session/compaction after the answer of its step");
+        }
+        if kept_from > self.next_seq {
+            let next = self.next_seq;
+            return refuse(
+                "kept-from",
+                format!("event {kept_from} is kept, but the next one is {next}"),
+            );
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use weft_types::{Event, EventBody, SessionHeader};
 /// Turns the events of an older log into today's, one for one, in order. A copy goes on from where it was made.
 ///
 /// Version 1 wrote what tools gave the model beside their results as a further `user/message` of the turn; since version
-/// 2 only the first message of a turn is the user's, and those are `tool/context`.
+/// 2 only the first message of a turn is the user's, and those are `tool/context`. Version 3 only added to version 2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Migration {
     version: u32,
@@ -34,7 +34,7 @@ impl Migration {
 
     /// The next event as it would be written today.
     pub(crate) fn event(&mut self, event: Event) -> Event {
-        if self.is_none() {
+        if self.version >= 2 {
             return event;
         }
         let body = match event.body {

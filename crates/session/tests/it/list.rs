@@ -282,11 +282,11 @@ fn what_is_unsound_is_listed_with_what_is_sound_of_it() {
         "headless",
         String::from("garbage\n") + &event_lines(&events(0, [title("t")])),
     );
-    disk.write("newer", sound.replacen("\"version\":2", "\"version\":3", 1));
+    disk.write("newer", sound.replacen("\"version\":3", "\"version\":4", 1));
     // These never came to be.
     disk.write("empty", "");
     disk.write("unborn", header_line(&header_of("unborn", 1)).trim_end());
-    disk.write("half", "{\"version\":2,\"id\n");
+    disk.write("half", "{\"version\":3,\"id\n");
     fs::create_dir(disk.folder("bare")).expect("made");
     fs::create_dir(disk.folder(".hidden")).expect("made");
     fs::write(disk.root().join("file"), "").expect("written");

@@ -62,7 +62,7 @@ fn version_1_is_imported_as_todays() {
 fn a_later_version_is_refused_and_left_alone() {
     let disk = Disk::new();
     let later = SessionHeader {
-        version: 3,
+        version: SessionHeader::VERSION + 1,
         ..header_of("s", 5)
     };
     disk.write("s", header_line(&later) + "{\"what\":\"ever\"}\nand torn");
@@ -74,7 +74,7 @@ fn a_later_version_is_refused_and_left_alone() {
     };
     let before = state();
     let (store, session) = (disk.store(), id("s"));
-    let expected = "failed to read session s: its log has version 3, this program knows versions up to 2; update it";
+    let expected = "failed to read session s: its log has version 4, this program knows versions up to 3; update it";
     let check = |error: StoreError| {
         assert_eq!(error.to_string(), expected);
         assert_eq!(state(), before);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use weft_agent::PermissionMode;
 use weft_tools::{Approval, ApprovalRequest, Approver, Decision};
 use weft_types::{AbortCause, MemberOutcome, TurnEnd};
 use weft_workflow::{StartError, StartErrorCode, StartRequest, TestDisposal, TestRun};
@@ -110,7 +109,7 @@ async fn g37_a_call_cancelled_while_the_user_is_asked_records_nothing() {
     let approver = Undecided::default();
     let asked = Arc::clone(&approver.0);
     let rig = Rig::with(started, |options| {
-        options.permissions = PermissionMode::Ask;
+        options.permissions = Arc::default();
         options.approver = Some(Arc::new(approver));
         options.tools.before_execute(|_| Decision::Ask).keep();
     });

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-use weft_agent::{AgentContext, PermissionMode, Subagents};
+use weft_agent::{AgentContext, PermissionMode, Permissions, Subagents};
 use weft_observe::Subscription;
 use weft_session::{Invariant, MemoryLog, Session};
 use weft_tool_workflow::{RecordInvariant, WorkflowTool, WorkflowToolConfig};
@@ -123,8 +123,10 @@ impl Caller {
             session,
             cwd: "/work".into(),
             subagents: Arc::new(Subagents::new()),
-            model: None,
-            permissions: PermissionMode::Full,
+            model: Arc::default(),
+            permissions: Arc::new(Permissions::new(PermissionMode::Full)),
+            approver: None,
+            lent: Extensions::new(),
         };
         Self {
             context: Arc::new(context),

@@ -6,7 +6,8 @@ use crate::contain::{contained, contained_future};
 use crate::pipeline::{Checkpoint, Opened, Stop, aborted};
 use crate::registry::Layer;
 use crate::{
-    Approval, ApprovalRequest, Decision, ErrorCode, ProposedCall, ToolCallRequest, ToolError, ToolExecution, arguments,
+    Access, Approval, ApprovalRequest, Decision, ErrorCode, ProposedCall, ToolCallRequest, ToolError, ToolExecution,
+    arguments,
 };
 
 /// How many names an error about an unknown tool lists.
@@ -55,11 +56,13 @@ impl Opened {
         }
         let name = self.execution.name();
         let arguments = self.execution.arguments();
+        let access = (self.runnable.as_ref()).map_or(Access::Harmless, |tool| {
+            tool.access(arguments, self.execution.extensions())
+        });
         let call = ProposedCall {
             name,
             arguments,
-            needs_approval: (self.runnable.as_ref())
-                .is_ok_and(|tool| tool.needs_approval(arguments, self.execution.extensions())),
+            access: &access,
         };
         match contained(|| self.layer.decide(&call)) {
             Ok(Decision::Allow) => Admission::Pass,

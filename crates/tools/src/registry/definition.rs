@@ -8,7 +8,9 @@ use weft_types::{ContentBlock, ToolSpec};
 use crate::contain::contained;
 use crate::registry::RegisterError;
 use crate::schema::{MAX_DEPTH, Schema, is_deeper_than};
-use crate::{CallView, ErrorCode, Extensions, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolResult};
+use crate::{
+    Access, CallView, ErrorCode, Extensions, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolResult,
+};
 
 /// The longest name a tool may have; endpoints refuse longer ones.
 const MAX_NAME_BYTES: usize = 64;
@@ -107,10 +109,10 @@ impl Definition {
             .unwrap_or(false)
     }
 
-    /// The tool's word; no word means that there is a risk. Arguments must fit.
-    pub(crate) fn needs_approval(&self, arguments: &Value, lent: &Extensions) -> bool {
-        self.ask("needs_approval", || self.tool.needs_approval(arguments, lent))
-            .unwrap_or(true)
+    /// The tool's word; no word means that nothing is known. Arguments must fit.
+    pub(crate) fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
+        self.ask("access", || self.tool.access(arguments, lent))
+            .unwrap_or(Access::Other)
     }
 
     pub(crate) fn present_call(&self, arguments: &Value) -> Option<CallView> {

@@ -67,10 +67,11 @@ impl ToolRegistry {
         if arguments.problem.is_some() || !definition.accepts(&arguments.value) {
             return false;
         }
+        let access = definition.access(&arguments.value, lent);
         let call = ProposedCall {
             name,
             arguments: &arguments.value,
-            needs_approval: definition.needs_approval(&arguments.value, lent),
+            access: &access,
         };
         // A policy that panics here will panic again, and fail the call.
         contained(|| self.layer.decide(&call)) == Ok(Decision::Ask)

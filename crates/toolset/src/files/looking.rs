@@ -1,14 +1,23 @@
 //! What the tools that only look at files have in common: whom they ask, and how their results are drawn.
 
-use weft_tools::{Extensions, ResultForView, ResultView, WorkingDirectory};
+use std::path::PathBuf;
+
+use weft_tools::{AccessPath, Extensions, ResultForView, ResultView, WorkingDirectory};
 use weft_types::{ContentBlock, text_of};
 
+use super::place::without_links;
 use super::{fenced, leaves_folder};
 
-/// Whether the user is asked before a tool looks at `path`: it leads out of the session's folder, or nobody says which
-/// folder that is.
-pub(crate) fn asks_to_look_at(path: &str, lent: &Extensions) -> bool {
-    (lent.get::<WorkingDirectory>()).is_none_or(|folder| leaves_folder(&folder.0, path))
+/// The place that `path` names, for whoever decides. It is outside if nobody says which folder the session works in.
+pub(crate) fn access_to(path: &str, lent: &Extensions) -> AccessPath {
+    let folder = lent.get::<WorkingDirectory>();
+    let absolute = (folder.as_ref()).map_or_else(|| PathBuf::from(path), |folder| folder.0.join(path));
+    AccessPath {
+        path: without_links(&absolute).unwrap_or(absolute),
+        shown: path.to_owned(),
+        is_inside: folder.is_some_and(|folder| !leaves_folder(&folder.0, path)),
+        caution: None,
+    }
 }
 
 /// What was found, if there is anything, and the notes in a block of their own.

@@ -91,7 +91,7 @@ fn plain(path: &Path) -> PathBuf {
 
 /// An absolute path with every link followed, dangling ones too. From where nothing exists the rest is
 /// taken by its wording.
-fn without_links(path: &Path) -> io::Result<PathBuf> {
+pub(super) fn without_links(path: &Path) -> io::Result<PathBuf> {
     let mut real = PathBuf::from("/");
     let mut ahead: VecDeque<OsString> = parts(path);
     let mut links = 0;

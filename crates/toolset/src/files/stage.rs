@@ -113,7 +113,7 @@ impl Stage {
 
     pub(crate) fn asks(&self, tool: &str, arguments: &Value) -> bool {
         let asked = self.registry.before_execute(|call| {
-            if call.needs_approval {
+            if call.access.is_risky() {
                 weft_tools::Decision::Ask
             } else {
                 weft_tools::Decision::Allow

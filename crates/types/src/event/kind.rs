@@ -4,10 +4,15 @@ use super::EventBody;
 
 impl EventBody {
     /// The types that this version knows, in the order of the enum.
-    pub const KINDS: [&str; 16] = [
+    pub const KINDS: [&str; 21] = [
         "turn/start",
         "user/message",
         "session/title",
+        "session/mode",
+        "session/model",
+        "session/rule",
+        "session/notice",
+        "session/compaction",
         "tool/context",
         "step/start",
         "request/header",
@@ -29,6 +34,11 @@ impl EventBody {
             Self::TurnStart { .. } => "turn/start",
             Self::UserMessage { .. } => "user/message",
             Self::SessionTitle { .. } => "session/title",
+            Self::SessionMode { .. } => "session/mode",
+            Self::SessionModel { .. } => "session/model",
+            Self::SessionRule { .. } => "session/rule",
+            Self::SessionNotice { .. } => "session/notice",
+            Self::SessionCompaction { .. } => "session/compaction",
             Self::ToolContext { .. } => "tool/context",
             Self::StepStart { .. } => "step/start",
             Self::RequestHeader { .. } => "request/header",

@@ -15,6 +15,32 @@ pub enum HeaderReason {
     Changed,
 }
 
+/// What a rule of the user's does with the calls that it covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum RuleEffect {
+    /// They run without a question.
+    Allow,
+    /// The user is asked.
+    Ask,
+    /// They are denied.
+    Deny,
+}
+
+/// Why a conversation was summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionReason {
+    /// The context was nearly full.
+    Threshold,
+    /// The endpoint refused the request as too long.
+    Overflow,
+    /// The user asked for it.
+    Command,
+}
+
 /// Why a tool call failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(schemars::JsonSchema, ts_rs::TS))]

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 
 use super::{agent_end, agent_start, log, run_end, run_start};
 use crate::{
-    AbortCause, AssistantBlock, ContentBlock, Event, EventBody, HeaderReason, MemberOutcome, OtherEvent, RunStop,
-    StopReason, ToolErrorRecord, ToolSpec, TurnEnd, Usage,
+    AbortCause, AssistantBlock, CompactionReason, ContentBlock, Event, EventBody, HeaderReason, MemberOutcome,
+    OtherEvent, RuleEffect, RunStop, StopReason, ToolErrorRecord, ToolSpec, TurnEnd, Usage,
 };
 
 /// At least one event of every kind, and every optional field once absent and once present.
@@ -25,6 +25,13 @@ pub(crate) fn other() -> EventBody {
     EventBody::Other(OtherEvent::new("later/fact", data).expect("ignorable"))
 }
 
+fn picture() -> ContentBlock {
+    ContentBlock::Image {
+        mime_type: "image/png".into(),
+        data: "AAAA".into(),
+    }
+}
+
 fn turns() -> Vec<EventBody> {
     let ends = [
         TurnEnd::Completed,
@@ -37,7 +44,11 @@ fn turns() -> Vec<EventBody> {
         TurnEnd::Refusal,
         TurnEnd::Interrupted,
     ];
-    let content = vec![ContentBlock::text("line\n\u{2028}\u{1f980}"), ContentBlock::text("")];
+    let content = vec![
+        ContentBlock::text("line\n\u{2028}\u{1f980}"),
+        ContentBlock::text(""),
+        picture(),
+    ];
     let mut bodies = vec![
         EventBody::TurnStart { turn: 1 },
         EventBody::UserMessage {
@@ -45,6 +56,21 @@ fn turns() -> Vec<EventBody> {
             content: content.clone(),
         },
         EventBody::SessionTitle { title: "t".into() },
+        EventBody::SessionMode { mode: "plan".into() },
+        EventBody::SessionModel { model: "p/m".into() },
+        EventBody::SessionRule {
+            rule: "bash(git status)".into(),
+            effect: RuleEffect::Allow,
+        },
+        EventBody::SessionNotice { message: "n".into() },
+        EventBody::SessionCompaction {
+            turn: 1,
+            reason: CompactionReason::Overflow,
+            summary: "s".into(),
+            kept_from: Event::MAX_NUMBER,
+            tokens_before: Some(7),
+            usage: Some(Usage::default()),
+        },
         EventBody::ToolContext { turn: 1, content },
         EventBody::StepStart {
             turn: 1,
@@ -59,7 +85,14 @@ fn turns() -> Vec<EventBody> {
 fn answers() -> Vec<EventBody> {
     let blocks = vec![
         AssistantBlock::Text { text: "t".into() },
-        AssistantBlock::Reasoning { text: "r".into() },
+        AssistantBlock::Reasoning {
+            text: "r".into(),
+            sealed: None,
+        },
+        AssistantBlock::Reasoning {
+            text: String::new(),
+            sealed: Some(serde_json::json!({ "signature": "s" })),
+        },
         AssistantBlock::ToolCall {
             id: "c".into(),
             name: "n".into(),

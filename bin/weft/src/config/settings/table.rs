@@ -51,10 +51,11 @@ pub(crate) static MODE: Setting = Setting {
     key: "mode",
     kind: Kind::Word {
         default: "ask",
-        words: &["ask", "full"],
+        words: &["plan", "ask", "accept-edits", "full"],
     },
     project: false,
-    doc: "What a tool may do without a question: `ask` asks before commands and changes of files, `full` never asks.",
+    doc: "What a tool may do without a question: `plan` changes nothing, `ask` asks before commands and changes of files, \
+          `accept-edits` asks before commands, `full` never asks.",
 };
 pub(crate) static MAX_STEPS: Setting = count(
     "agent.max_steps",

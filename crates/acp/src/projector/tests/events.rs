@@ -20,7 +20,10 @@ fn said(text: &str) -> AssistantBlock {
 }
 
 fn thought(text: &str) -> AssistantBlock {
-    AssistantBlock::Reasoning { text: text.into() }
+    AssistantBlock::Reasoning {
+        text: text.into(),
+        sealed: None,
+    }
 }
 
 fn delta(kind: DeltaKind, text: &str) -> Delta {

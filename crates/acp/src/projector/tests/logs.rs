@@ -181,7 +181,7 @@ fn live(client: ClientProfile, log: &[EventBody], choices: &[u8]) -> Vec<Value> 
 fn streamed(stage: &mut Stage, (turn, step): (u32, u32), block: &AssistantBlock) -> Value {
     let (kind, text) = match block {
         AssistantBlock::Text { text } => (DeltaKind::Text, text),
-        AssistantBlock::Reasoning { text } => (DeltaKind::Reasoning, text),
+        AssistantBlock::Reasoning { text, .. } => (DeltaKind::Reasoning, text),
         AssistantBlock::ToolCall { .. } => unreachable!("the logs name calls in their own events alone"),
     };
     let text = text.clone();

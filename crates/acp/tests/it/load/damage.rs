@@ -98,7 +98,7 @@ async fn a_log_of_a_later_version_is_refused_and_left_alone() {
     let (header, events) = log.split_once('\n').unwrap();
     let later = format!(
         "{}\n{events}",
-        without_sum(header).replace("\"version\":2", "\"version\":99")
+        without_sum(header).replace("\"version\":3", "\"version\":99")
     );
     std::fs::write(world.log(&session), &later).unwrap();
     let (world, mut client) = beside(&world).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use weft_tools::{Extensions, ProgressView, Tool, ToolError, ToolExecution};
+use weft_tools::{Access, Extensions, ProgressView, Tool, ToolError, ToolExecution};
 use weft_types::{ContentBlock, ToolSpec};
 
 type Body = dyn Fn(ToolExecution) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync;
@@ -100,7 +100,7 @@ impl Tool for TestTool {
         self.safe
     }
 
-    fn needs_approval(&self, _arguments: &Value, _lent: &Extensions) -> bool {
-        self.risky
+    fn access(&self, _arguments: &Value, _lent: &Extensions) -> Access {
+        if self.risky { Access::Other } else { Access::Harmless }
     }
 }

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 use weft_acp::{AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, NewSession, OpenError};
-use weft_agent::{Agent, AgentOptions, Jitter, PermissionMode};
+use weft_agent::{Agent, AgentOptions, Jitter};
 use weft_model::{Model, ModelRequest, ModelStream, ModelTable, ScriptedModel};
 use weft_session::{FileStore, MemoryLog, Session, Sessions as _, StoreOptions};
 use weft_tools::{Approver, ToolLimits, ToolRegistry};
@@ -136,7 +136,6 @@ impl World {
         let known = Arc::downgrade(&approver);
         self.approvers.lock().expect("no test panics under it").push(known);
         let agent = Agent::spawn(AgentOptions {
-            permissions: PermissionMode::Ask,
             approver: Some(approver),
             jitter: Jitter::new(|| 1.0),
             ..AgentOptions::new(session, Arc::new(models), tools)

@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 use weft_agent::{
-    AgentContext, InProcess, PermissionMode, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest,
-    SubagentRun,
+    AgentContext, InProcess, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun,
 };
 use weft_session::{LogError, MemorySessions, Session, Sessions};
-use weft_tools::{ToolLimits, ToolRegistry};
+use weft_tools::{Extensions, ToolLimits, ToolRegistry};
 use weft_types::{AgentId, EventBody, SessionHeader, UnixMillis};
 
 use super::{SpyModels, TestTool, end, say, session};
@@ -57,8 +56,10 @@ impl Family {
             cwd: "/srv/project".into(),
             depth: 0,
             subagents: Arc::default(),
-            model: None,
-            permissions: PermissionMode::Ask,
+            model: Arc::default(),
+            permissions: Arc::default(),
+            approver: None,
+            lent: Extensions::new(),
         };
         Self {
             sessions,

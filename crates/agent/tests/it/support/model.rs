@@ -128,7 +128,7 @@ fn words(message: &Message) -> String {
         Message::Assistant { content } => {
             let parts = content.iter().map(|block| match block {
                 AssistantBlock::Text { text } => format!(" {text}"),
-                AssistantBlock::Reasoning { text } => format!(" ({text})"),
+                AssistantBlock::Reasoning { text, .. } => format!(" ({text})"),
                 AssistantBlock::ToolCall { id, .. } => format!(" [{id}]"),
             });
             format!("assistant{}", parts.collect::<String>())

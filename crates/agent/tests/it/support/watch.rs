@@ -97,7 +97,7 @@ fn word(update: &SessionUpdate) -> String {
         } => {
             let parts = content.iter().map(|block| match block {
                 AssistantBlock::Text { text } => format!(" {text}"),
-                AssistantBlock::Reasoning { text } => format!(" ({text})"),
+                AssistantBlock::Reasoning { text, .. } => format!(" ({text})"),
                 AssistantBlock::ToolCall { id, name, .. } => format!(" [{id} {name}]"),
             });
             let kind = if *interrupted { "interrupted" } else { "answer" };

@@ -43,7 +43,10 @@ fn conversation() -> ModelRequest {
         parameters: json!({ "type": "object", "properties": { "z": {}, "a": {} } }),
     };
     request.tools = Arc::from([tool("read"), tool("list")]);
-    let unsigned = AssistantBlock::Reasoning { text: "hm".into() };
+    let unsigned = AssistantBlock::Reasoning {
+        text: "hm".into(),
+        sealed: None,
+    };
     let calls = vec![
         unsigned,
         say_text("Looking."),
@@ -197,7 +200,10 @@ async fn sse_09_what_endpoints_refuse_in_a_history_is_made_fit() {
         result("a.b:0", &["no"], true),
         result("ok", &["no"], true),
         Message::Assistant {
-            content: vec![AssistantBlock::Reasoning { text: "hm".into() }],
+            content: vec![AssistantBlock::Reasoning {
+                text: "hm".into(),
+                sealed: None,
+            }],
         },
     ]);
     let body = sent(request).await.json();

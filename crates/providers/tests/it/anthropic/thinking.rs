@@ -28,7 +28,10 @@ fn continued(mut request: ModelRequest, events: &[ModelEvent]) -> ModelRequest {
                 Some(AssistantBlock::Text { text }) => text.push_str(more),
                 _ => content.push(AssistantBlock::Text { text: more.clone() }),
             },
-            ModelEvent::ReasoningDelta(text) => content.push(AssistantBlock::Reasoning { text: text.clone() }),
+            ModelEvent::ReasoningDelta(text) => content.push(AssistantBlock::Reasoning {
+                text: text.clone(),
+                sealed: None,
+            }),
             ModelEvent::ToolCall { id, name, arguments } => {
                 content.push(AssistantBlock::ToolCall {
                     id: id.clone(),

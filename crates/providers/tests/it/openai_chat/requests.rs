@@ -34,8 +34,12 @@ fn conversation() -> ModelRequest {
         content: vec![
             AssistantBlock::Reasoning {
                 text: "I should ".into(),
+                sealed: None,
             },
-            AssistantBlock::Reasoning { text: "look".into() },
+            AssistantBlock::Reasoning {
+                text: "look".into(),
+                sealed: None,
+            },
             AssistantBlock::Text {
                 text: "Looking.".into(),
             },
@@ -44,7 +48,10 @@ fn conversation() -> ModelRequest {
         ],
     });
     request.messages.extend([result("x"), result("y")]);
-    let thought = AssistantBlock::Reasoning { text: "done".into() };
+    let thought = AssistantBlock::Reasoning {
+        text: "done".into(),
+        sealed: None,
+    };
     request.messages.push(Message::Assistant {
         content: vec![thought.clone()],
     });

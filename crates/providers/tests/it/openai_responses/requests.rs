@@ -39,7 +39,10 @@ fn conversation() -> ModelRequest {
         parameters: json!({ "type": "object", "properties": { "z": {}, "a": {} } }),
     }]);
     let content = vec![
-        AssistantBlock::Reasoning { text: "hm".into() },
+        AssistantBlock::Reasoning {
+            text: "hm".into(),
+            sealed: None,
+        },
         AssistantBlock::Text {
             text: "Looking.".into(),
         },
@@ -120,7 +123,10 @@ async fn next(reasoning: &str, session: &str) -> Value {
     let mut request = ask("go");
     request.origin.session = SessionId::new(session);
     let content = vec![
-        AssistantBlock::Reasoning { text: "hm".into() },
+        AssistantBlock::Reasoning {
+            text: "hm".into(),
+            sealed: None,
+        },
         AssistantBlock::Text {
             text: "Looking.".into(),
         },

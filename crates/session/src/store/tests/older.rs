@@ -106,7 +106,7 @@ fn an_older_log_with_a_line_that_a_checksum_makes_too_long_stays_as_it_is() {
 #[test]
 fn a_log_of_a_later_version_is_refused_by_its_number_and_untouched() {
     let fixture = Fixture::new();
-    let later = b"{\"version\":3,\"what\":\"ever\",\"crc\":1234}\nunknown\n";
+    let later = b"{\"version\":4,\"what\":\"ever\",\"crc\":1234}\nunknown\n";
     let text = str::from_utf8(later).expect("text");
     let without = text.replace(",\"crc\":1234", "");
     fixture.write(without.as_bytes());
@@ -114,8 +114,8 @@ fn a_log_of_a_later_version_is_refused_by_its_number_and_untouched() {
         fixture.store.open(&id()).expect_err("refused"),
         fixture.store.read(&id()).expect_err("refused"),
     ] {
-        assert!(matches!(error, StoreError::NewerVersion { found: 3, .. }), "{error}");
-        let text = "failed to read session s: its log has version 3, this program knows versions up to 2; update it";
+        assert!(matches!(error, StoreError::NewerVersion { found: 4, .. }), "{error}");
+        let text = "failed to read session s: its log has version 4, this program knows versions up to 3; update it";
         assert_eq!(error.to_string(), text);
     }
     assert_eq!(

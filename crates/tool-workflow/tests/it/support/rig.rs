@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use weft_agent::{Agent, AgentOptions, PermissionMode, Turn};
+use weft_agent::{Agent, AgentOptions, PermissionMode, Permissions, Turn};
 use weft_model::{Model, ModelError, Models, ResolvedModel, ScriptedModel};
 use weft_observe::Subscription;
 use weft_session::{FileStore, Session, Sessions, StoreOptions, Verification};
@@ -119,7 +119,7 @@ impl Rig {
         let model = ScriptedModel::from_toml(SCRIPT, Path::new("no-such-folder")).expect("a good script");
         let models = Arc::new(OneModel(Arc::new(model)));
         let mut options = AgentOptions {
-            permissions: PermissionMode::Full,
+            permissions: Arc::new(Permissions::new(PermissionMode::Full)),
             ..AgentOptions::new(stored.create(), models, registry.layer())
         };
         change(&mut options);

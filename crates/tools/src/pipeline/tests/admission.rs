@@ -38,7 +38,7 @@ fn asking() -> ToolRegistry {
     tool.parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
     tool.needs_approval = Box::new(|arguments| arguments["path"] != "harmless");
     let registry = tool.alone();
-    let policy = registry.before_execute(|call: &ProposedCall<'_>| match call.needs_approval {
+    let policy = registry.before_execute(|call: &ProposedCall<'_>| match call.access.is_risky() {
         true => Decision::Ask,
         false => Decision::Allow,
     });
@@ -197,7 +197,7 @@ async fn a_tool_that_panics_over_its_risk_is_risky() {
     let mut tool = TestTool::idle("write");
     tool.needs_approval = Box::new(|_| panic!("on purpose"));
     let registry = tool.alone();
-    let _policy = registry.before_execute(|call| match call.needs_approval {
+    let _policy = registry.before_execute(|call| match call.access.is_risky() {
         true => Decision::Ask,
         false => Decision::Allow,
     });

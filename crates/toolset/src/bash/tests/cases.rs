@@ -83,7 +83,7 @@ fn a_call_is_shown_as_a_terminal_with_the_command_as_its_title() {
 fn a_call_is_a_risk_and_runs_alone() {
     let tool = Bash::new(BashConfig::default()).expect("the defaults are within their bounds");
     let arguments = json!({ "command": "true" });
-    assert!(tool.needs_approval(&arguments, &Extensions::new()));
+    assert!(tool.access(&arguments, &Extensions::new()).is_risky());
     assert!(!tool.is_concurrency_safe(&arguments));
 }
 

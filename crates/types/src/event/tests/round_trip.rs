@@ -46,7 +46,10 @@ fn bodies() -> impl Strategy<Value = EventBody> {
             1 => EventBody::AssistantMessage {
                 turn,
                 step,
-                content: vec![AssistantBlock::Text { text: a }, AssistantBlock::Reasoning { text: b }],
+                content: vec![
+                    AssistantBlock::Text { text: a },
+                    AssistantBlock::Reasoning { text: b, sealed: None },
+                ],
                 stop: optional.as_ref().map(|_| StopReason::EndTurn),
                 usage: json.map(|_| Usage {
                     input_tokens: number,

@@ -200,7 +200,7 @@ impl Conversation {
         for block in content {
             match block {
                 AssistantBlock::Text { text } => self.say(Speaker::Model, text),
-                AssistantBlock::Reasoning { text } => self.say(Speaker::Thought, text),
+                AssistantBlock::Reasoning { text, .. } => self.say(Speaker::Thought, text),
                 AssistantBlock::ToolCall { id, name, arguments } => {
                     self.announced.insert(id.clone(), (name.clone(), arguments.clone()));
                 }

@@ -66,7 +66,7 @@ fn push_step(log: &mut Vec<EventBody>, choices: &mut Choices<'_>, (turn, step): 
         content.push(if choices.maybe() {
             AssistantBlock::Text { text }
         } else {
-            AssistantBlock::Reasoning { text }
+            AssistantBlock::Reasoning { text, sealed: None }
         });
     }
     log.push(EventBody::AssistantMessage {
