@@ -99,4 +99,13 @@ impl Config {
             _ => None,
         }
     }
+
+    /// A list of texts.
+    pub(crate) fn texts(&self, setting: &Setting) -> Vec<String> {
+        match (self.value(setting), &setting.kind) {
+            (Some(Value::Texts(texts)), _) => texts.clone(),
+            (_, Kind::Texts { default }) => default.iter().map(|text| (*text).to_owned()).collect(),
+            _ => unreachable!("{} is not a list", setting.key),
+        }
+    }
 }

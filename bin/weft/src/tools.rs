@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use weft_tool_workflow::{WorkflowTool, WorkflowToolConfig};
 use weft_tools::{ProgressLimits, Tool, ToolLimits, ToolRegistry};
-use weft_toolset::{Bash, BashConfig, Edit, FilesConfig, Glob, Grep, Read, SearchConfig, Write};
+use weft_toolset::{Bash, BashConfig, Edit, Environment, FilesConfig, Glob, Grep, Read, SearchConfig, Write};
 use weft_workflow_js::{EngineConfig, JsEngine};
 
 use crate::config::Config;
@@ -82,8 +82,14 @@ fn bash(config: &Config, secret_variables: &[String]) -> anyhow::Result<Bash> {
         max_output_chars: config.size(&settings::BASH_OUTPUT),
         live_tail_bytes: config.size(&settings::BASH_TAIL),
         report_interval: Duration::from_millis(100),
-        hidden_environment: secret_variables.to_vec(),
+        environment: environment(config, secret_variables)?,
     })?)
+}
+
+/// What programs that are started for the model get of the environment.
+pub(crate) fn environment(config: &Config, secret_variables: &[String]) -> anyhow::Result<Environment> {
+    let passed = config.texts(&settings::ENVIRONMENT_PASS);
+    Environment::new(secret_variables, &passed).context("environment.pass")
 }
 
 fn workflow(config: &Config) -> anyhow::Result<WorkflowTool> {

@@ -4,7 +4,7 @@
 //!
 //! - It runs as `bash -c`, or `sh -c` where there is no bash, in the session's folder.
 //! - Its input is empty. Its output and errors are one stream, in the order in which they were written.
-//! - Its environment is the program's own less the names in [`BashConfig::hidden_environment`].
+//! - Its environment is the program's own without secrets ([`Environment`](crate::Environment)).
 //! - It leads a process group. When the shell ends, output is read for a quarter of a second more if
 //!   something still holds the pipe; then whatever is left of the group is killed. Nothing goes on in the
 //!   background, but for what left the group on purpose (`setsid`): that runs, its output lost, until the
@@ -20,6 +20,7 @@ mod decode;
 mod fence;
 mod group;
 mod output;
+mod parse;
 mod run;
 
 use std::os::unix::process::ExitStatusExt;
@@ -66,7 +67,7 @@ impl Bash {
         let limit = arguments
             .timeout_ms
             .map_or(self.config.default_timeout, Duration::from_millis);
-        let (group, pipe) = Group::start(&arguments.command, &folder.0, &self.config.hidden_environment)
+        let (group, pipe) = Group::start(&arguments.command, &folder.0, &self.config.environment)
             .map_err(|error| ToolError::new(chain(&error)))?;
         let mut console = Console::new(pipe, &self.config, execution.clone());
         let ending = run::to_end(group, &mut console, limit, execution.signal()).await;
@@ -209,10 +210,12 @@ impl Tool for Bash {
     }
 
     fn access(&self, arguments: &Value, _lent: &Extensions) -> Access {
+        let command = arguments["command"].as_str().unwrap_or_default();
+        let parsed = parse::parse(command);
         Access::Execute(AccessCommand {
-            text: arguments["command"].as_str().unwrap_or_default().to_owned(),
-            parts: None,
-            caution: None,
+            text: command.to_owned(),
+            parts: parsed.parts,
+            caution: parsed.caution,
         })
     }
 

@@ -11,11 +11,14 @@
 //! Process groups and shells are those of Unix: the crate builds nowhere else. What only Linux has sits in
 //! [`Orphans`].
 //!
+//! [`Environment`] is what every program that is started for somebody else is handed on of the agent's own environment.
+//!
 //! The crate knows the registry's [`Tool`](weft_tools::Tool) seam and processes; it knows nothing of
 //! editors, agents or workflows.
 
 mod bash;
 mod edit;
+mod environment;
 mod files;
 mod glob;
 mod grep;
@@ -26,6 +29,7 @@ mod write;
 
 pub use bash::{Bash, BashConfig, InvalidSetting};
 pub use edit::Edit;
+pub use environment::{Environment, InvalidVariable, looks_secret};
 pub use files::{FilesConfig, InvalidFilesSetting};
 pub use glob::Glob;
 pub use grep::Grep;

@@ -178,6 +178,8 @@ mod tests {
                 Kind::Span { min, max, .. } => vec![render(*min), render(*max)],
                 Kind::Word { words, .. } => words.iter().map(|word| (*word).to_owned()).collect(),
                 Kind::Text => vec!["provider/model".to_owned()],
+                // Neither flags nor variables set lists.
+                Kind::Texts { .. } => continue,
             };
             for text in extremes {
                 let mut values = vec![(*setting, text.clone())];

@@ -141,6 +141,15 @@ fn read_value(source: Source<'_>, setting: &Setting, value: &Spanned<DeValue<'_>
             let read = u64::from_str_radix(number.as_str(), number.radix()).ok();
             (read.and_then(|n| setting.kind.parse_count(n)), number.to_string())
         }
+        DeValue::Array(items) => {
+            let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
+            let read = texts.collect::<Option<Vec<String>>>();
+            let found = "a list in which something is no text or empty".to_owned();
+            match &setting.kind {
+                Kind::Texts { .. } => (read.and_then(|texts| setting.kind.parse_texts(texts)), found),
+                _ => (None, "a list".to_owned()),
+            }
+        }
         other => (None, format!("a value of type {}", other.type_str())),
     };
     read.ok_or_else(|| {

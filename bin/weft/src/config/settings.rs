@@ -31,6 +31,11 @@ pub(crate) enum Kind {
     },
     /// Any text; without a default.
     Text,
+    /// Any number of texts, none of them empty.
+    Texts {
+        /// Used where no layer sets it.
+        default: &'static [&'static str],
+    },
 }
 
 /// One setting of `config.toml`.
@@ -52,6 +57,7 @@ pub(crate) enum Value {
     Count(u64),
     Span(Duration),
     Text(String),
+    Texts(Vec<String>),
 }
 
 impl Kind {
@@ -68,6 +74,7 @@ impl Kind {
                 .collect::<Vec<_>>()
                 .join(" or "),
             Self::Text => "text".to_owned(),
+            Self::Texts { .. } => "a list of texts".to_owned(),
         }
     }
 
@@ -78,6 +85,10 @@ impl Kind {
             Self::Span { default, .. } => format!("\"{}\"", render(*default)),
             Self::Word { default, .. } => format!("\"{default}\""),
             Self::Text => "none".to_owned(),
+            Self::Texts { default } => {
+                let quoted: Vec<String> = default.iter().map(|text| format!("\"{text}\"")).collect();
+                format!("[{}]", quoted.join(", "))
+            }
         }
     }
 
@@ -91,7 +102,14 @@ impl Kind {
             }
             Self::Word { words, .. } => words.contains(&text).then(|| Value::Text(text.to_owned())),
             Self::Text => (!text.trim().is_empty()).then(|| Value::Text(text.to_owned())),
+            Self::Texts { .. } => None,
         }
+    }
+
+    /// Reads a list.
+    pub(crate) fn parse_texts(&self, texts: Vec<String>) -> Option<Value> {
+        let is_sound = matches!(self, Self::Texts { .. }) && texts.iter().all(|text| !text.trim().is_empty());
+        is_sound.then_some(Value::Texts(texts))
     }
 
     /// Reads a whole number.

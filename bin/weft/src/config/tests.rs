@@ -66,7 +66,7 @@ fn an_unknown_key_names_the_known_ones() {
     );
     refused(
         "modell = \"x\"\n",
-        "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, files, search, bash, workflow, acp, store, providers",
+        "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, files, search, bash, environment, workflow, acp, store, providers",
     );
     refused(
         "agent = 3\n",
@@ -86,7 +86,27 @@ fn a_value_out_of_range_or_of_another_type_names_the_range() {
     );
     refused(
         "mode = \"yolo\"\n",
-        "config.toml:1:8: mode: found \"yolo\", expected \"ask\" or \"full\"",
+        "config.toml:1:8: mode: found \"yolo\", expected \"plan\" or \"ask\" or \"accept-edits\" or \"full\"",
+    );
+}
+
+#[test]
+fn a_list_takes_texts_and_nothing_else() {
+    let read = |text: &str| Layer::parse(Path::new("config.toml"), text, Owner::User).map(|layer| layer.values);
+    let values = read("environment.pass = [\"A\", \"B\"]\n").expect("a list of texts");
+    let expected = Value::Texts(vec!["A".to_owned(), "B".to_owned()]);
+    assert_eq!(values["environment.pass"], expected);
+    refused(
+        "environment.pass = [\"A\", 3]\n",
+        "config.toml:1:20: environment.pass: found a list in which something is no text or empty, expected a list of texts",
+    );
+    refused(
+        "environment.pass = \"A\"\n",
+        "config.toml:1:20: environment.pass: found \"A\", expected a list of texts",
+    );
+    refused(
+        "agent.max_steps = [3]\n",
+        "config.toml:1:19: agent.max_steps: found a list, expected a whole number from 1 to 10000",
     );
 }
 
@@ -242,7 +262,7 @@ fn a_bad_flag_names_itself() {
     let error = Config::load(home.path(), &flags)
         .expect_err("must be refused")
         .to_string();
-    assert_eq!(error, "--mode: found \"yolo\", expected \"ask\" or \"full\"");
+    assert_eq!(error, "--mode: found \"yolo\", expected \"plan\" or \"ask\" or \"accept-edits\" or \"full\"");
 }
 
 #[test]
@@ -251,7 +271,10 @@ fn every_default_is_within_its_own_range_and_keys_are_unique() {
     for setting in settings::SETTINGS {
         assert!(seen.insert(setting.key), "{} stands twice", setting.key);
         let default = setting.kind.default_text();
-        if default != "none" {
+        if let Kind::Texts { default } = setting.kind {
+            let texts = default.iter().map(|text| (*text).to_owned()).collect();
+            assert!(setting.kind.parse_texts(texts).is_some(), "{}", setting.key);
+        } else if default != "none" {
             let value = setting.kind.parse_text(default.trim_matches('"'));
             assert!(value.is_some(), "{}: default {default} is out of range", setting.key);
         }

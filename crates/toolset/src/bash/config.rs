@@ -3,6 +3,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use crate::Environment;
+
 /// Settings of the `bash` tool; [`Bash::new`](crate::Bash::new) checks them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BashConfig {
@@ -17,8 +19,8 @@ pub struct BashConfig {
     pub live_tail_bytes: usize,
     /// The shortest time between two reports of a running call; at most 5 s, default 100 ms.
     pub report_interval: Duration,
-    /// Names of environment variables that commands must not see, such as those of API keys.
-    pub hidden_environment: Vec<String>,
+    /// What commands get of the environment.
+    pub environment: Environment,
 }
 
 impl Default for BashConfig {
@@ -29,7 +31,7 @@ impl Default for BashConfig {
             max_output_chars: 30_000,
             live_tail_bytes: 8 * 1024,
             report_interval: Duration::from_millis(100),
-            hidden_environment: Vec::new(),
+            environment: Environment::default(),
         }
     }
 }
@@ -62,16 +64,7 @@ impl BashConfig {
             "report_interval",
             &self.report_interval,
             Duration::ZERO..=Duration::from_secs(5),
-        )?;
-        let unnameable = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
-        match self.hidden_environment.iter().find(unnameable) {
-            None => Ok(()),
-            Some(name) => Err(InvalidSetting {
-                setting: "hidden_environment",
-                found: format!("{name:?}"),
-                allowed: "names of environment variables".into(),
-            }),
-        }
+        )
     }
 }
 
@@ -123,10 +116,6 @@ mod tests {
         refused(
             |config| config.report_interval = Duration::from_secs(6),
             "report_interval is 6s, but must be from 0ns to 5s",
-        );
-        refused(
-            |config| config.hidden_environment.push("A=B".into()),
-            "hidden_environment is \"A=B\", but must be names of environment variables",
         );
     }
 

@@ -10,6 +10,8 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
+use crate::Environment;
+
 /// A shell with its group. Dropping it kills the group.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -40,11 +42,15 @@ impl Group {
     /// Starts the command in the folder, with a null input and both outputs in one pipe.
     ///
     /// The shell is `bash`, or `sh` where there is no `bash`.
-    pub(super) fn start(command: &str, folder: &Path, hidden: &[String]) -> Result<(Self, pipe::Receiver), StartError> {
+    pub(super) fn start(
+        command: &str,
+        folder: &Path,
+        environment: &Environment,
+    ) -> Result<(Self, pipe::Receiver), StartError> {
         check_folder(folder)?;
-        match Self::start_with("bash", command, folder, hidden) {
+        match Self::start_with("bash", command, folder, environment) {
             Err(StartError::Shell { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                Self::start_with("sh", command, folder, hidden)
+                Self::start_with("sh", command, folder, environment)
             }
             started => started,
         }
@@ -54,7 +60,7 @@ impl Group {
         shell: &'static str,
         command: &str,
         folder: &Path,
-        hidden: &[String],
+        environment: &Environment,
     ) -> Result<(Self, pipe::Receiver), StartError> {
         // One pipe for both, so that their output stays in the order in which it was written.
         let (output, input) = io::pipe().map_err(StartError::Pipe)?;
@@ -67,11 +73,10 @@ impl Group {
             .stdin(Stdio::null())
             .stdout(input)
             .stderr(second)
+            .env_clear()
+            .envs(environment.variables())
             .process_group(0)
             .kill_on_drop(true);
-        hidden.iter().for_each(|name| {
-            shell_command.env_remove(name);
-        });
         let child = shell_command
             .spawn()
             .map_err(|source| StartError::Shell { shell, source })?;

@@ -27,6 +27,15 @@ const fn millis(key: &'static str, default: u64, min: u64, max: u64, doc: &'stat
     }
 }
 
+const fn texts(key: &'static str, default: &'static [&'static str], doc: &'static str) -> Setting {
+    Setting {
+        key,
+        kind: Kind::Texts { default },
+        project: true,
+        doc,
+    }
+}
+
 /// A setting of the whole process, which no single project may set.
 const fn of_process(setting: Setting) -> Setting {
     Setting {
@@ -197,6 +206,11 @@ pub(crate) static BASH_TAIL: Setting = count(
     32 * KIB,
     "How much of a running command's output its card shows.",
 );
+pub(crate) static ENVIRONMENT_PASS: Setting = of_process(texts(
+    "environment.pass",
+    &[],
+    "Variables that commands and servers get although they look like credentials, such as `GITHUB_TOKEN`.",
+));
 pub(crate) static WORKFLOW_CONCURRENT: Setting = count(
     "workflow.max_concurrent_agents",
     16,
@@ -369,6 +383,7 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &BASH_MAX_TIMEOUT,
     &BASH_OUTPUT,
     &BASH_TAIL,
+    &ENVIRONMENT_PASS,
     &WORKFLOW_CONCURRENT,
     &WORKFLOW_TOTAL,
     &WORKFLOW_ITEMS,
