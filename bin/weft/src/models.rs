@@ -74,8 +74,10 @@ impl Providers {
                 thinking,
             } => Ok(match self.endpoint(endpoint) {
                 Ok(endpoint) => Arc::new(Anthropic::new(AnthropicConfig {
-                    endpoint,
-                    max_tokens: *max_tokens,
+                    endpoint: EndpointConfig {
+                        max_tokens: Some(*max_tokens),
+                        ..endpoint
+                    },
                     thinking: *thinking,
                 })?),
                 Err(no_key) => Arc::new(no_key),

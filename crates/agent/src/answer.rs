@@ -74,6 +74,10 @@ impl Receiver<'_> {
         match event {
             ModelEvent::TextDelta(text) => self.take_text(received, DeltaKind::Text, text),
             ModelEvent::ReasoningDelta(text) => self.take_text(received, DeltaKind::Reasoning, text),
+            ModelEvent::ReasoningSealed(seal) => {
+                received.bytes += seal.to_string().len();
+                received.seal(seal);
+            }
             ModelEvent::ToolCall { id, name, arguments } => {
                 // The sum of the parts plus something for the call itself, so that empty ones are bounded too.
                 received.bytes += id.as_str().len() + name.len() + arguments.len() + 64;
@@ -101,11 +105,22 @@ impl Received {
     fn append(&mut self, kind: DeltaKind, more: &str) {
         match (kind, self.blocks.last_mut()) {
             (DeltaKind::Text, Some(AssistantBlock::Text { text }))
-            | (DeltaKind::Reasoning, Some(AssistantBlock::Reasoning { text, .. })) => text.push_str(more),
+            | (DeltaKind::Reasoning, Some(AssistantBlock::Reasoning { text, sealed: None })) => text.push_str(more),
             (DeltaKind::Text, _) => self.blocks.push(AssistantBlock::Text { text: more.to_owned() }),
             (DeltaKind::Reasoning, _) => self.blocks.push(AssistantBlock::Reasoning {
                 text: more.to_owned(),
                 sealed: None,
+            }),
+        }
+    }
+
+    /// Closes the open block of reasoning, or adds one without text.
+    fn seal(&mut self, seal: serde_json::Value) {
+        match self.blocks.last_mut() {
+            Some(AssistantBlock::Reasoning { sealed, .. }) if sealed.is_none() => *sealed = Some(seal),
+            _ => self.blocks.push(AssistantBlock::Reasoning {
+                text: String::new(),
+                sealed: Some(seal),
             }),
         }
     }

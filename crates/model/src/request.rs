@@ -97,6 +97,9 @@ pub enum ModelEvent {
     TextDelta(String),
     /// More disclosed reasoning; never empty.
     ReasoningDelta(String),
+    /// What the provider wants back with the reasoning that came since the last seal, unread. It closes that block of
+    /// reasoning; where no reasoning came, it is a block without text.
+    ReasoningSealed(serde_json::Value),
     /// A whole tool call, given once all of it has arrived.
     ToolCall {
         /// The model's id of the call, or one minted for it; never empty, unique within its answer.

@@ -4,10 +4,10 @@
 //! says why it stopped and no call in it is unfinished; the end marker after that may be missing. Events,
 //! blocks and deltas of unknown types are passed over, since the protocol says that more may come.
 //!
-//! Thinking comes with a signature and has to go back unchanged with the results of the calls it led to.
-//! The adapter keeps such answers in memory, up to a limit ([`kept`](crate::kept)). A conversation that was
-//! loaded by another process goes on without them, which the protocol allows: with a budget for thinking,
-//! the rest of such a turn is answered without thinking.
+//! Thinking comes with a signature and has to go back unchanged with the results of the calls it led to: it is sealed
+//! into the conversation ([`sealed`](crate::sealed)). Where a conversation does not hold it, since another model
+//! answered, it goes on without, which the protocol allows: with a budget for thinking, the rest of such a turn is
+//! answered without thinking.
 //!
 //! The tools, the system prompt and the last two messages of the user's side are marked for the
 //! endpoint's cache; without the marks the same conversation gives the same bytes, and a longer one begins
@@ -17,15 +17,13 @@ mod answer;
 mod blocks;
 mod request;
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use reqwest::header::HeaderName;
 use weft_model::{Model, ModelRequest, ModelStream};
 
 use crate::dialect::Dialect;
-use crate::endpoint::{Endpoint, Protocol, in_range};
-use crate::kept::{Kept, MAX_KEPT};
+use crate::endpoint::{Endpoint, Protocol};
 use crate::{ConfigError, EndpointConfig, exchange};
 
 static PROTOCOL: Protocol = Protocol {
@@ -36,7 +34,8 @@ static PROTOCOL: Protocol = Protocol {
     headers: &[("anthropic-version", "2023-06-01")],
 };
 
-const MAX_TOKENS: RangeInclusive<u32> = 1..=1_000_000;
+/// The most tokens of an answer where nothing is configured; the protocol insists on a number.
+const DEFAULT_MAX_TOKENS: u32 = 32_000;
 /// The smallest budget that the protocol has.
 const MIN_BUDGET: u32 = 1_024;
 
@@ -44,11 +43,9 @@ const MIN_BUDGET: u32 = 1_024;
 #[derive(Clone, Debug)]
 pub struct AnthropicConfig {
     /// The endpoint; its `base_url` may end with `/v1` or leave that out. The key is sent as `x-api-key`:
-    /// endpoints that want another header get it by `headers`.
+    /// endpoints that want another header get it by `headers`. Its `max_tokens` counts thinking; by default it is
+    /// 32,000, or as many as the model is known to give if those are fewer.
     pub endpoint: EndpointConfig,
-    /// The most tokens of one answer, thinking included: 1 to 1,000,000, default 32,000. The protocol
-    /// insists on a number, and endpoints refuse one beyond what the model can do.
-    pub max_tokens: u32,
     /// Whether thinking is asked for.
     pub thinking: Thinking,
 }
@@ -61,7 +58,7 @@ pub enum Thinking {
     Unsaid,
     /// As much as the model finds right, with a summary to show. Models before Claude 4.6 do not know it.
     Adaptive,
-    /// Up to so many tokens: at least 1,024 and fewer than `max_tokens`. Models since Claude Opus 4.7
+    /// Up to so many tokens: at least 1,024 and fewer than the most tokens of an answer. Models since Claude Opus 4.7
     /// refuse it.
     Budget(u32),
 }
@@ -71,7 +68,6 @@ impl AnthropicConfig {
     pub fn new(base_url: impl Into<String>) -> Self {
         Self {
             endpoint: EndpointConfig::new(base_url),
-            max_tokens: 32_000,
             thinking: Thinking::Unsaid,
         }
     }
@@ -87,9 +83,7 @@ pub struct Anthropic {
 #[derive(Debug)]
 struct Messages {
     endpoint: Arc<Endpoint>,
-    max_tokens: u32,
     thinking: Thinking,
-    kept: Arc<Kept<blocks::Sealed>>,
 }
 
 impl Anthropic {
@@ -99,12 +93,9 @@ impl Anthropic {
     ///
     /// [`ConfigError`] names the setting that is wrong, what was found and what is allowed.
     pub fn new(config: AnthropicConfig) -> Result<Self, ConfigError> {
-        let AnthropicConfig {
-            endpoint,
-            max_tokens,
-            thinking,
-        } = config;
-        in_range("max_tokens", &max_tokens, &MAX_TOKENS)?;
+        let AnthropicConfig { endpoint, thinking } = config;
+        let endpoint = endpoint.into_endpoint(&PROTOCOL)?;
+        let max_tokens = endpoint.config.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
         if let Thinking::Budget(budget) = thinking
             && !(MIN_BUDGET..max_tokens).contains(&budget)
         {
@@ -116,10 +107,8 @@ impl Anthropic {
         }
         Ok(Self {
             dialect: Arc::new(Messages {
-                endpoint: Arc::new(endpoint.into_endpoint(&PROTOCOL)?),
-                max_tokens,
+                endpoint: Arc::new(endpoint),
                 thinking,
-                kept: Arc::new(Kept::new(MAX_KEPT)),
             }),
         })
     }
@@ -128,6 +117,19 @@ impl Anthropic {
 impl Model for Anthropic {
     fn stream(&self, request: ModelRequest) -> ModelStream {
         exchange::stream(Arc::clone(&self.dialect), request)
+    }
+}
+
+impl Messages {
+    /// The most tokens of one answer of a model.
+    fn max_tokens(&self, model: &str) -> u32 {
+        let known = || self.endpoint.config.knowledge.of(model).max_output;
+        let by_default = || {
+            known().map_or(DEFAULT_MAX_TOKENS, |most| {
+                u32::try_from(most).unwrap_or(u32::MAX).clamp(1, DEFAULT_MAX_TOKENS)
+            })
+        };
+        self.endpoint.config.max_tokens.unwrap_or_else(by_default)
     }
 }
 

@@ -10,6 +10,7 @@ use weft_types::{AssistantBlock, CallId, Message, StopReason, Usage};
 use crate::dialect::Events;
 use crate::endpoint::Endpoint;
 use crate::redact::excerpt;
+use crate::sealed;
 use crate::sse::SseEvent;
 
 /// The most tool calls that one answer may hold.
@@ -35,6 +36,8 @@ pub(crate) struct WholeCall {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: String,
+    /// What the endpoint wants back with the call, unread; `Null` for nothing.
+    pub(crate) extra: Value,
 }
 
 impl Draft {
@@ -75,6 +78,15 @@ impl Draft {
         Ok(())
     }
 
+    /// Gives on what goes back with the reasoning that came; `calls` is how many calls stand before it. The parts of
+    /// the seal are counted where they arrive.
+    pub(crate) fn seal(&mut self, calls: usize, value: Value, events: &mut Events) -> Result<(), ModelError> {
+        self.count(0)?;
+        let seal = sealed::seal(&self.endpoint, &self.model, calls, value);
+        events.push_back(ModelEvent::ReasoningSealed(seal));
+        Ok(())
+    }
+
     /// Counts what is held of the answer against its limit.
     pub(crate) fn count(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.has_content = true;
@@ -86,7 +98,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Ends the answer; gives the ids that its calls got, in their order, or none if they were left out.
+    /// Ends the answer.
     ///
     /// `stop` leaves tool calls aside: an answer that came to its end with calls has called them. The calls
     /// of one that was cut off are left out, since the last is not whole and the others were meant together
@@ -96,8 +108,7 @@ impl Draft {
         stop: StopReason,
         calls: Vec<WholeCall>,
         events: &mut Events,
-    ) -> Result<Vec<CallId>, ModelError> {
-        let mut ids = Vec::new();
+    ) -> Result<(), ModelError> {
         let is_called = stop == StopReason::EndTurn && !calls.is_empty();
         if is_called {
             if calls.iter().any(|call| call.name.is_empty()) {
@@ -105,7 +116,6 @@ impl Draft {
             }
             for (at, call) in calls.into_iter().enumerate() {
                 let id = self.id_of(&call, at + 1);
-                ids.push(id.clone());
                 events.push_back(tool_call(id, call));
             }
         } else if !calls.is_empty() {
@@ -114,7 +124,7 @@ impl Draft {
         }
         events.extend(self.usage.map(ModelEvent::Usage));
         events.push_back(ModelEvent::Finish(if is_called { StopReason::ToolUse } else { stop }));
-        Ok(ids)
+        Ok(())
     }
 
     /// The call's id. One that is missing, or that the conversation holds already, is replaced: some

@@ -7,8 +7,8 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use thiserror::Error;
 
-use crate::Secret;
 use crate::http::LazyClient;
+use crate::{Knowledge, Secret};
 
 /// How to reach an endpoint and how long to wait for it.
 #[derive(Clone, Debug)]
@@ -30,12 +30,18 @@ pub struct EndpointConfig {
     pub max_event_bytes: usize,
     /// The longest answer, reasoning and arguments included: 1 KiB to 256 MiB, default 32 MiB.
     pub max_answer_bytes: usize,
+    /// The most tokens of one answer: 1 to 1,000,000. `None` leaves it to the endpoint, where the protocol allows
+    /// that; endpoints refuse more than the model can give.
+    pub max_tokens: Option<u32>,
+    /// What is known of the endpoint's models.
+    pub knowledge: Knowledge,
 }
 
 const CONNECT_TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_mins(10);
 const IDLE_TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(1);
 const EVENT_BYTES: RangeInclusive<usize> = 1 << 10..=64 << 20;
 const ANSWER_BYTES: RangeInclusive<usize> = 1 << 10..=256 << 20;
+const MAX_TOKENS: RangeInclusive<u32> = 1..=1_000_000;
 
 /// What the endpoints of one protocol have in common.
 #[derive(Debug)]
@@ -79,6 +85,8 @@ impl EndpointConfig {
             idle_timeout: Duration::from_mins(5),
             max_event_bytes: 8 << 20,
             max_answer_bytes: 32 << 20,
+            max_tokens: None,
+            knowledge: Knowledge::default(),
         }
     }
 
@@ -92,6 +100,9 @@ impl EndpointConfig {
         in_range("idle_timeout", &self.idle_timeout, &IDLE_TIMEOUT)?;
         in_range("max_event_bytes", &self.max_event_bytes, &EVENT_BYTES)?;
         in_range("max_answer_bytes", &self.max_answer_bytes, &ANSWER_BYTES)?;
+        if let Some(max_tokens) = &self.max_tokens {
+            in_range("max_tokens", max_tokens, &MAX_TOKENS)?;
+        }
         let base = base_url(&self.base_url, protocol)?;
         let (headers, secrets) = self.credentials(protocol)?;
         let url = protocol.url(&base);
@@ -152,7 +163,7 @@ impl Protocol {
     }
 }
 
-pub(crate) fn in_range<T: PartialOrd + std::fmt::Debug>(
+fn in_range<T: PartialOrd + std::fmt::Debug>(
     key: &str,
     found: &T,
     allowed: &RangeInclusive<T>,

@@ -12,6 +12,7 @@ use weft_model::{ModelError, ModelEvent, ModelRequest, ModelStream};
 use crate::dialect::{Answer, Dialect, Events};
 use crate::endpoint::Endpoint;
 use crate::http::root_cause;
+use crate::images::without_images;
 use crate::sse::{SseDecoder, SseEvent};
 
 /// How much of the body of a refusal is read, in bytes.
@@ -52,7 +53,7 @@ impl<D: Dialect> Exchange<D> {
                 return Some(Ok(event));
             }
             let next = match std::mem::replace(&mut self.state, State::Ended) {
-                State::Asking(request) => ask(&*self.dialect, &request)
+                State::Asking(request) => ask(&*self.dialect, *request)
                     .await
                     .map(|reading| State::Reading(reading.into())),
                 State::Reading(mut reading) => match reading.advance(&mut self.events).await {
@@ -69,14 +70,17 @@ impl<D: Dialect> Exchange<D> {
 }
 
 /// Sends a request and waits for the head of the answer.
-async fn ask<D: Dialect>(dialect: &D, request: &ModelRequest) -> Result<Reading<D::Answer>, ModelError> {
+async fn ask<D: Dialect>(dialect: &D, mut request: ModelRequest) -> Result<Reading<D::Answer>, ModelError> {
     let endpoint = dialect.endpoint();
+    if endpoint.config.knowledge.of(&request.model).images == Some(false) {
+        without_images(&mut request.messages, &request.model);
+    }
     let (origin, model) = (&request.origin, request.model.as_str());
     tracing::debug!(endpoint = endpoint.name, model, session = %origin.session, origin.turn, origin.step, "asking");
-    let response = endpoint.post(dialect.body(request)).await?;
+    let response = endpoint.post(dialect.body(&request)).await?;
     Ok(Reading {
         endpoint: Arc::clone(endpoint),
-        answer: dialect.answer(request),
+        answer: dialect.answer(&request),
         body: Body::Unknown(Vec::new()),
         claims_html: is_html(response.headers()),
         response,

@@ -6,9 +6,14 @@
 //! piece where a stream was asked for. Where text could be lost it is strict: an answer counts as whole
 //! only if it says so (a finish reason or the end marker), and one line that is not JSON fails it, as
 //! [`ModelErrorKind::Incomplete`](weft_model::ModelErrorKind::Incomplete), which may be tried again.
+//!
+//! What providers behind a gateway want back, `reasoning_details` and the `extra_content` of calls, is sealed into
+//! the conversation and goes back where it came from. Results hold no pictures in this protocol: those of a row of
+//! results follow it in a message of the user's side.
 
 mod answer;
 mod calls;
+mod details;
 mod request;
 
 use std::sync::Arc;
@@ -67,7 +72,7 @@ impl Dialect for Chat {
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {
-        request::body(request)
+        request::body(&self.endpoint, request)
     }
 
     fn answer(&self, request: &ModelRequest) -> Self::Answer {

@@ -5,8 +5,8 @@
 //! says so and no call in it is unfinished. Events and items of unknown types are passed over.
 //!
 //! Reasoning comes encrypted, where it is asked for, and goes back unchanged with the results of the calls
-//! it led to. The adapter keeps such answers in memory, up to a limit; a conversation that was loaded by
-//! another process goes on without them, which the protocol allows.
+//! it led to: it is sealed into the conversation ([`sealed`](crate::sealed)). Where a conversation does not hold it,
+//! since another model answered, it goes on without, which the protocol allows.
 
 mod answer;
 mod items;
@@ -15,12 +15,10 @@ mod request;
 use std::sync::Arc;
 
 use reqwest::header::AUTHORIZATION;
-use serde_json::Value;
 use weft_model::{Model, ModelRequest, ModelStream};
 
 use crate::dialect::Dialect;
 use crate::endpoint::{Endpoint, Protocol};
-use crate::kept::{Kept, MAX_KEPT};
 use crate::{ConfigError, EndpointConfig, exchange};
 
 static PROTOCOL: Protocol = Protocol {
@@ -63,8 +61,6 @@ pub struct OpenAiResponses {
 struct Responses {
     endpoint: Arc<Endpoint>,
     reasoning_effort: Option<String>,
-    /// Reasoning items are kept as they came.
-    kept: Arc<Kept<Value>>,
 }
 
 impl OpenAiResponses {
@@ -87,7 +83,6 @@ impl OpenAiResponses {
             dialect: Arc::new(Responses {
                 endpoint: Arc::new(endpoint.into_endpoint(&PROTOCOL)?),
                 reasoning_effort,
-                kept: Arc::new(Kept::new(MAX_KEPT)),
             }),
         })
     }

@@ -167,7 +167,10 @@ async fn g82_a_child_asks_nobody_and_only_full_trust_is_inherited() {
         let denied = error.expect("a result").map(|error| error.message);
         assert_eq!(denied.is_none(), runs);
         if let Some(message) = denied {
-            assert!(message.starts_with("permission to run tool risk was denied: "), "{message}");
+            assert!(
+                message.starts_with("permission to run tool risk was denied: "),
+                "{message}"
+            );
         }
         assert!(family.parent.session.is_empty(), "recorded in the child only");
     }

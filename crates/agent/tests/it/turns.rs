@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use weft_agent::{AgentContext, Limits, PermissionMode};
+use weft_model::ModelEvent;
 use weft_tools::{ProgressView, WorkingDirectory};
-use weft_types::{ContentBlock, Message, StopReason, TurnEnd, text_of};
+use weft_types::{AssistantBlock, ContentBlock, Message, StopReason, TurnEnd, text_of};
 
 use crate::support::{SpyModels, TestTool, World, end, events, restored, say};
 
@@ -367,4 +368,42 @@ async fn every_call_is_lent_the_calling_agent_and_its_folder() {
     world.prompt("go").await;
     assert!(world.watch.take().contains(&"result c1 ok".to_owned()));
     assert_eq!(world.agent.cwd(), std::path::Path::new("/srv/project"));
+}
+
+/// What the provider wants back stands in the log beside its reasoning, so that the next request, whoever sends it,
+/// holds it.
+#[tokio::test]
+async fn seals_of_reasoning_are_logged_where_they_stand() {
+    let sealed = |seal: u32| ModelEvent::ReasoningSealed(json!(seal));
+    let thought = |text: &str| ModelEvent::ReasoningDelta(text.to_owned());
+    let models = SpyModels::from_fn(move |_| {
+        events(vec![
+            thought("one"),
+            sealed(1),
+            thought("t"),
+            thought("wo"),
+            sealed(2),
+            sealed(3),
+            ModelEvent::TextDelta("yes".to_owned()),
+            thought("open"),
+            ModelEvent::Finish(StopReason::EndTurn),
+        ])
+    });
+    let world = World::with(models, |_| {});
+    assert_eq!(world.prompt("go").await, TurnEnd::Completed);
+    assert_eq!(world.prompt("again").await, TurnEnd::Completed);
+    let reasoning = |text: &str, sealed| AssistantBlock::Reasoning {
+        text: text.to_owned(),
+        sealed,
+    };
+    let expected = Message::Assistant {
+        content: vec![
+            reasoning("one", Some(json!(1))),
+            reasoning("two", Some(json!(2))),
+            reasoning("", Some(json!(3))),
+            AssistantBlock::Text { text: "yes".to_owned() },
+            reasoning("open", None),
+        ],
+    };
+    assert_eq!(world.models.requests()[1].messages[1], expected);
 }

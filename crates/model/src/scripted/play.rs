@@ -1,11 +1,12 @@
 //! Playing a reply: from the script's words to a stream of events.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream;
-use weft_types::{AssistantBlock, CallId, Message, text_of};
+use weft_types::{AssistantBlock, CallId, ContentBlock, Message};
 
 use super::Script;
 use super::script::{Arguments, Call, End, Reply};
@@ -126,11 +127,20 @@ fn text_of_request(request: &ModelRequest) -> String {
     let mut parts = vec![request.system.to_string()];
     for message in &request.messages {
         match message {
-            Message::User { content } | Message::Tool { content, .. } => parts.push(text_of(content)),
+            Message::User { content } | Message::Tool { content, .. } => parts.push(seen(content)),
             Message::Assistant { content } => parts.extend(content.iter().map(said)),
         }
     }
     parts.join("\n")
+}
+
+/// What a script matches of some content: its texts, and of each picture that it is there.
+pub(super) fn seen(content: &[ContentBlock]) -> String {
+    let seen = content.iter().map(|block| match block {
+        ContentBlock::Text { text } => Cow::Borrowed(text.as_str()),
+        ContentBlock::Image { mime_type, .. } => Cow::Owned(format!("[image {mime_type}]")),
+    });
+    seen.collect()
 }
 
 fn said(block: &AssistantBlock) -> String {

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weft_types::{Message, text_of};
+use weft_types::Message;
 
+use super::play::seen;
 use super::script::Reply;
 use crate::{ModelError, ModelErrorKind, ModelRequest};
 
@@ -127,7 +128,7 @@ impl Ledger {
 /// The text of the last user message; empty if there is none.
 fn last_prompt(request: &ModelRequest) -> String {
     let last = request.messages.iter().rev().find_map(|message| match message {
-        Message::User { content } => Some(text_of(content)),
+        Message::User { content } => Some(seen(content)),
         _ => None,
     });
     last.unwrap_or_default()

@@ -7,10 +7,9 @@ use weft_model::{ModelError, ModelErrorKind, ModelRequest};
 use weft_types::{StopReason, Usage};
 
 use super::Messages;
-use super::blocks::{Block, Blocks, Sealed};
+use super::blocks::{Block, Blocks};
 use crate::dialect::{Answer, Events};
 use crate::draft::{Draft, MAX_CALLS};
-use crate::kept::Kept;
 use crate::sse::SseEvent;
 
 /// What a block counts for beside its text, so that empty ones are bounded too.
@@ -20,7 +19,6 @@ const BLOCK_BYTES: usize = 64;
 #[derive(Debug)]
 pub(super) struct MessagesAnswer {
     draft: Draft,
-    kept: Arc<Kept<Sealed>>,
     blocks: Blocks,
     tokens: Tokens,
     stop_reason: Option<String>,
@@ -55,7 +53,10 @@ impl Answer for MessagesAnswer {
                 let delta = value.get("delta").unwrap_or(&Value::Null);
                 self.take_delta(index, delta, events)?;
             }
-            "content_block_stop" => self.blocks.end(index),
+            "content_block_stop" => {
+                self.blocks.end(index);
+                self.seal(events)?;
+            }
             "message_delta" => {
                 self.tokens.take(value.get("usage"));
                 self.take_stop_reason(value.get("delta"));
@@ -83,6 +84,7 @@ impl Answer for MessagesAnswer {
         for block in content {
             self.begin(None, block, events)?;
             self.blocks.end(None);
+            self.seal(events)?;
         }
         self.tokens.take(value.get("usage"));
         self.take_stop_reason(Some(&value));
@@ -96,13 +98,10 @@ impl Answer for MessagesAnswer {
             return Err(self.draft.endpoint.incomplete("it holds a tool call that did not end"));
         }
         self.draft.usage = self.tokens.usage();
-        let (calls, kept) = std::mem::take(&mut self.blocks).finish();
-        let ids = self.draft.finish(stop, calls, events)?;
-        if let (Some(first), Some(kept)) = (ids.first(), kept) {
-            let by = (&self.draft.origin.session, self.draft.model.as_str());
-            self.kept.put(by, first, kept, Sealed::len);
-        }
-        Ok(())
+        self.blocks.end_thinking();
+        self.seal(events)?;
+        let calls = std::mem::take(&mut self.blocks).into_calls();
+        self.draft.finish(stop, calls, events)
     }
 }
 
@@ -110,7 +109,6 @@ impl MessagesAnswer {
     pub(super) fn new(messages: &Messages, request: &ModelRequest) -> Self {
         Self {
             draft: Draft::new(Arc::clone(&messages.endpoint), request),
-            kept: Arc::clone(&messages.kept),
             blocks: Blocks::default(),
             tokens: Tokens::default(),
             stop_reason: None,
@@ -118,7 +116,17 @@ impl MessagesAnswer {
         }
     }
 
+    /// Gives on the seals of the thinking that has ended.
+    fn seal(&mut self, events: &mut Events) -> Result<(), ModelError> {
+        for seal in self.blocks.take_seals() {
+            self.draft.seal(seal.calls, seal.value, events)?;
+        }
+        Ok(())
+    }
+
     fn begin(&mut self, index: Option<u64>, value: &Value, events: &mut Events) -> Result<(), ModelError> {
+        self.blocks.end_thinking();
+        self.seal(events)?;
         let block = Block::read(value);
         match &block {
             Block::Text(text) => self.draft.text(text, events)?,

@@ -1,9 +1,8 @@
 //! The blocks of an answer, put together from their pieces.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::draft::WholeCall;
-use crate::kept::{KeptAnswer, KeptBlock};
 
 /// The blocks of an answer, in the order in which they began.
 #[derive(Debug, Default)]
@@ -16,6 +15,8 @@ struct Numbered {
     /// The endpoint's number for the block; the last block with a number is the one that pieces mean.
     index: Option<u64>,
     is_open: bool,
+    /// Whether its seal was given on, if it is thinking.
+    is_sealed: bool,
     block: Block,
 }
 
@@ -40,17 +41,11 @@ pub(super) enum Block {
     Other,
 }
 
-/// Thinking, as it goes back.
-#[derive(Debug)]
-pub(super) enum Sealed {
-    Thinking {
-        thinking: String,
-        /// Empty if the endpoint gave none.
-        signature: String,
-    },
-    Redacted {
-        data: String,
-    },
+/// What goes back with a block of thinking, and before how many calls.
+#[derive(Debug, PartialEq)]
+pub(super) struct Seal {
+    pub(super) calls: usize,
+    pub(super) value: Value,
 }
 
 impl Block {
@@ -68,7 +63,7 @@ impl Block {
                 call: WholeCall {
                     id: text("id"),
                     name: text("name"),
-                    arguments: String::new(),
+                    ..WholeCall::default()
                 },
                 given: value.get("input").map_or_else(String::new, arguments),
             },
@@ -93,6 +88,7 @@ impl Blocks {
         self.blocks.push(Numbered {
             index,
             is_open: true,
+            is_sealed: false,
             block,
         });
     }
@@ -127,42 +123,47 @@ impl Blocks {
         self.blocks.iter().any(is_open)
     }
 
-    /// The calls, and the answer to keep: `None` if it holds no thinking.
-    pub(super) fn finish(self) -> (Vec<WholeCall>, Option<KeptAnswer<Sealed>>) {
-        let (mut calls, mut kept, mut has_thinking) = (Vec::new(), Vec::new(), false);
-        for Numbered { block, .. } in self.blocks {
-            match block {
-                Block::Text(text) => kept.push(KeptBlock::Text(text)),
-                Block::Thinking { thinking, signature } if thinking.is_empty() && signature.is_empty() => {}
-                Block::Thinking { thinking, signature } => {
-                    has_thinking = true;
-                    kept.push(KeptBlock::Sealed(Sealed::Thinking { thinking, signature }));
+    /// The seals of the thinking that has ended, each given once: that of every block but those still open.
+    pub(super) fn take_seals(&mut self) -> Vec<Seal> {
+        let (mut seals, mut calls) = (Vec::new(), 0);
+        for numbered in &mut self.blocks {
+            let value = match &numbered.block {
+                Block::Call { .. } => {
+                    calls += 1;
+                    continue;
                 }
-                Block::Redacted { data } => {
-                    has_thinking = true;
-                    kept.push(KeptBlock::Sealed(Sealed::Redacted { data }));
-                }
-                Block::Call { mut call, given } => {
-                    if call.arguments.is_empty() {
-                        call.arguments = given;
-                    }
-                    calls.push(call);
-                    kept.push(KeptBlock::Call);
-                }
-                Block::Other => {}
+                Block::Thinking { thinking, signature } if thinking.is_empty() && signature.is_empty() => continue,
+                Block::Thinking { signature, .. } => json!({ "signature": signature }),
+                Block::Redacted { data } => json!({ "redacted": data }),
+                Block::Text(_) | Block::Other => continue,
+            };
+            if !numbered.is_open && !std::mem::replace(&mut numbered.is_sealed, true) {
+                seals.push(Seal { calls, value });
             }
         }
-        (calls, has_thinking.then_some(KeptAnswer { blocks: kept }))
+        seals
     }
-}
 
-impl Sealed {
-    /// How long it is, in bytes.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Thinking { thinking, signature } => thinking.len() + signature.len(),
-            Self::Redacted { data } => data.len(),
+    /// Ends every block of thinking: endpoints may forget to, and another one begins.
+    pub(super) fn end_thinking(&mut self) {
+        let is_thinking = |block: &Block| matches!(block, Block::Thinking { .. } | Block::Redacted { .. });
+        for numbered in self.blocks.iter_mut().filter(|numbered| is_thinking(&numbered.block)) {
+            numbered.is_open = false;
         }
+    }
+
+    /// The calls.
+    pub(super) fn into_calls(self) -> Vec<WholeCall> {
+        let calls = self.blocks.into_iter().filter_map(|numbered| match numbered.block {
+            Block::Call { mut call, given } => {
+                if call.arguments.is_empty() {
+                    call.arguments = given;
+                }
+                Some(call)
+            }
+            _ => None,
+        });
+        calls.collect()
     }
 }
 

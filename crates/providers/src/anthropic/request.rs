@@ -1,18 +1,17 @@
 //! From a request to the body that is posted.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use weft_model::ModelRequest;
-use weft_types::{AssistantBlock, CallId, ContentBlock, Message, ToolSpec, text_of};
+use weft_types::{CallId, ContentBlock, Message, ToolSpec, text_of};
 
-use super::blocks::Sealed;
-use super::{Messages, Thinking};
+use super::{MIN_BUDGET, Messages, Thinking};
 use crate::arguments::{arguments_object, plain_id, plain_name};
-use crate::kept::{KeptAnswer, KeptBlock, is_tool_call, texts_of};
+use crate::images::has_image;
+use crate::sealed::{Piece, pieces};
 
 /// How many messages of the user's side are marked for the cache: the last one, which is new, and the one
 /// before, up to which the endpoint has read already. Together with the tools and the system prompt these
@@ -21,16 +20,21 @@ const MARKED_MESSAGES: usize = 2;
 
 /// The body of a request.
 pub(super) fn body(messages: &Messages, request: &ModelRequest) -> Vec<u8> {
-    let kept: Vec<_> = request
-        .messages
-        .iter()
-        .map(|message| messages.kept.find(request, message))
+    let max_tokens = messages.max_tokens(&request.model);
+    let answers: Vec<Option<Vec<Piece<'_>>>> = (request.messages.iter())
+        .map(|message| match message {
+            Message::Assistant { content } => Some(pieces(&messages.endpoint, &request.model, content)),
+            Message::User { .. } | Message::Tool { .. } => None,
+        })
         .collect();
     let thinking = match messages.thinking {
         Thinking::Unsaid => None,
         Thinking::Adaptive => Some(WireThinking::Adaptive { display: "summarized" }),
-        Thinking::Budget(budget_tokens) => {
-            may_think(&request.messages, &kept).then_some(WireThinking::Enabled { budget_tokens })
+        Thinking::Budget(budget) => {
+            // A model that gives fewer tokens than the budget thinks for as many as it can.
+            let budget_tokens = budget.min(max_tokens - 1);
+            let is_offered = budget_tokens >= MIN_BUDGET && may_think(&request.messages, &answers);
+            is_offered.then_some(WireThinking::Enabled { budget_tokens })
         }
     };
     let mut tools: Vec<_> = request.tools.iter().map(wire_tool).collect();
@@ -39,7 +43,7 @@ pub(super) fn body(messages: &Messages, request: &ModelRequest) -> Vec<u8> {
     }
     let body = Body {
         model: &request.model,
-        max_tokens: messages.max_tokens,
+        max_tokens,
         stream: true,
         thinking,
         tools,
@@ -48,7 +52,7 @@ pub(super) fn body(messages: &Messages, request: &ModelRequest) -> Vec<u8> {
             .into_iter()
             .flatten()
             .collect(),
-        messages: wire_messages(&request.messages, &kept),
+        messages: wire_messages(&request.messages, answers),
     };
     serde_json::to_vec(&body).expect("texts and JSON values are always serialisable")
 }
@@ -117,6 +121,9 @@ enum WireContent<'a> {
     Text {
         text: &'a str,
     },
+    Image {
+        source: Source<'a>,
+    },
     Thinking {
         thinking: &'a str,
         #[serde(skip_serializing_if = "str::is_empty")]
@@ -132,11 +139,32 @@ enum WireContent<'a> {
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
-        #[serde(skip_serializing_if = "String::is_empty")]
-        content: String,
+        #[serde(skip_serializing_if = "ResultContent::is_empty")]
+        content: ResultContent<'a>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+}
+
+/// A picture.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: &'a str },
+}
+
+/// A result in one text, or with pictures among its texts.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ResultContent<'a> {
+    Text(String),
+    Blocks(Vec<WireBlock<'a>>),
+}
+
+impl ResultContent<'_> {
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Text(text) if text.is_empty())
+    }
 }
 
 impl<'a> WireBlock<'a> {
@@ -170,17 +198,20 @@ fn wire_tool(tool: &ToolSpec) -> WireTool<'_> {
 
 /// The conversation with its marks. What belongs to one side in a row is one message, as the protocol wants
 /// it: all results of an answer's calls together, before anything else is said.
-fn wire_messages<'a>(messages: &'a [Message], kept: &'a [Option<Arc<KeptAnswer<Sealed>>>]) -> Vec<WireMessage<'a>> {
+fn wire_messages<'a>(messages: &'a [Message], answers: Vec<Option<Vec<Piece<'a>>>>) -> Vec<WireMessage<'a>> {
     let mut wire: Vec<WireMessage<'a>> = Vec::with_capacity(messages.len());
-    for (message, kept) in messages.iter().zip(kept) {
+    for (message, pieces) in messages.iter().zip(answers) {
         let (role, content) = match message {
-            Message::User { content } => (Role::User, texts(content)),
+            Message::User { content } => (Role::User, blocks(content)),
             Message::Tool {
                 call_id,
                 content,
                 is_error,
             } => (Role::User, vec![result(call_id, content, *is_error)]),
-            Message::Assistant { content } => (Role::Assistant, answer(content, kept.as_deref())),
+            Message::Assistant { .. } => (
+                Role::Assistant,
+                pieces.into_iter().flatten().filter_map(answer).collect(),
+            ),
         };
         match wire.last_mut() {
             _ if content.is_empty() => {}
@@ -207,18 +238,28 @@ fn is_told(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
-fn texts(content: &[ContentBlock]) -> Vec<WireBlock<'_>> {
-    let texts = content.iter().filter_map(ContentBlock::as_text);
-    texts.filter(|text| is_told(text)).map(WireBlock::text).collect()
+fn blocks(content: &[ContentBlock]) -> Vec<WireBlock<'_>> {
+    let blocks = content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } => is_told(text).then(|| WireBlock::text(text)),
+        ContentBlock::Image { mime_type, data } => {
+            let source = Source::Base64 {
+                media_type: mime_type,
+                data,
+            };
+            Some(WireBlock::new(WireContent::Image { source }))
+        }
+    });
+    blocks.collect()
 }
 
-fn result<'a>(call_id: &'a CallId, content: &[ContentBlock], is_error: bool) -> WireBlock<'a> {
+fn result<'a>(call_id: &'a CallId, content: &'a [ContentBlock], is_error: bool) -> WireBlock<'a> {
     let told = text_of(content);
     let content = match is_told(&told) {
-        true => told,
+        _ if has_image(content) => ResultContent::Blocks(blocks(content)),
+        true => ResultContent::Text(told),
         // A failure has to say something.
-        false if is_error => "(no message)".to_owned(),
-        false => String::new(),
+        false if is_error => ResultContent::Text("(no message)".to_owned()),
+        false => ResultContent::Text(String::new()),
     };
     WireBlock::new(WireContent::ToolResult {
         tool_use_id: plain_id(call_id.as_str()),
@@ -227,59 +268,47 @@ fn result<'a>(call_id: &'a CallId, content: &[ContentBlock], is_error: bool) -> 
     })
 }
 
-/// An answer as it goes back: what was kept of it, or else its texts and calls. Reasoning that was not kept
-/// has no signature, and would be refused.
-fn answer<'a>(blocks: &'a [AssistantBlock], kept: Option<&'a KeptAnswer<Sealed>>) -> Vec<WireBlock<'a>> {
-    let mut calls = blocks.iter().filter_map(wire_call);
-    let Some(kept) = kept else {
-        let texts = texts_of(blocks).filter(|text| is_told(text)).map(WireBlock::text);
-        return texts.chain(calls).collect();
-    };
-    let wire = kept.blocks.iter().filter_map(|block| match block {
-        KeptBlock::Text(text) => is_told(text).then(|| WireBlock::text(text)),
-        KeptBlock::Sealed(Sealed::Thinking { thinking, signature }) => {
-            Some(WireBlock::new(WireContent::Thinking { thinking, signature }))
+/// A piece of an answer as it goes back. Thinking without a seal of this endpoint is none: it would be refused.
+fn answer(piece: Piece<'_>) -> Option<WireBlock<'_>> {
+    let content = match piece {
+        Piece::Text(text) => return is_told(text).then(|| WireBlock::text(text)),
+        Piece::Sealed { text, value } => {
+            let sealed = |key: &str| value.get(key).and_then(Value::as_str);
+            match sealed("redacted") {
+                Some(data) => WireContent::RedactedThinking { data },
+                None => WireContent::Thinking {
+                    thinking: text,
+                    signature: sealed("signature").unwrap_or_default(),
+                },
+            }
         }
-        KeptBlock::Sealed(Sealed::Redacted { data }) => Some(WireBlock::new(WireContent::RedactedThinking { data })),
-        KeptBlock::Call => calls.next(),
-    });
-    wire.collect()
-}
-
-fn wire_call(block: &AssistantBlock) -> Option<WireBlock<'_>> {
-    let AssistantBlock::ToolCall { id, name, arguments } = block else {
-        return None;
+        Piece::Call { id, name, arguments } => WireContent::ToolUse {
+            id: plain_id(id),
+            name: plain_name(name),
+            input: RawValue::from_string(arguments_object(arguments).into_owned()).expect("a JSON object"),
+        },
     };
-    let input = arguments_object(arguments).into_owned();
-    Some(WireBlock::new(WireContent::ToolUse {
-        id: plain_id(id.as_str()),
-        name: plain_name(name),
-        input: RawValue::from_string(input).expect("a JSON object"),
-    }))
+    Some(WireBlock::new(content))
 }
 
 /// Whether a budget for thinking is acceptable: not while calls are being answered whose thinking is gone.
-fn may_think(messages: &[Message], kept: &[Option<Arc<KeptAnswer<Sealed>>>]) -> bool {
+fn may_think(messages: &[Message], answers: &[Option<Vec<Piece<'_>>>]) -> bool {
     let mut has_answer = false;
-    for (message, kept) in messages.iter().zip(kept).rev() {
-        match message {
-            Message::Assistant { content } => {
-                if !content.iter().any(is_tool_call) {
+    for (message, pieces) in messages.iter().zip(answers).rev() {
+        match (message, pieces) {
+            (Message::Assistant { .. }, Some(pieces)) => {
+                if !pieces.iter().any(|piece| matches!(piece, Piece::Call { .. })) {
                     return true;
                 }
-                if !kept.as_ref().is_some_and(|kept| begins_with_thinking(kept)) {
+                // So the endpoint demands it of answers with calls while there is a budget.
+                if !matches!(pieces.first(), Some(Piece::Sealed { .. })) {
                     return false;
                 }
                 has_answer = true;
             }
-            Message::User { .. } if has_answer => return true,
-            Message::User { .. } | Message::Tool { .. } => {}
+            (Message::User { .. }, _) if has_answer => return true,
+            _ => {}
         }
     }
     true
-}
-
-/// Whether an answer begins as the endpoint demands it of answers with calls while there is a budget.
-fn begins_with_thinking(kept: &KeptAnswer<Sealed>) -> bool {
-    matches!(kept.blocks.first(), Some(KeptBlock::Sealed(_)))
 }

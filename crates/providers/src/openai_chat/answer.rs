@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use weft_model::{ModelError, ModelErrorKind, ModelRequest};
 use weft_types::{StopReason, Usage};
 
 use super::calls::Calls;
+use super::details::{Details, disclosed};
 use crate::dialect::{Answer, Events};
 use crate::draft::{Draft, MAX_CALLS};
 use crate::endpoint::Endpoint;
@@ -17,6 +18,7 @@ use crate::sse::SseEvent;
 pub(super) struct ChatAnswer {
     draft: Draft,
     calls: Calls,
+    details: Details,
     finish: Option<String>,
     /// Whether the end marker came.
     has_ended: bool,
@@ -62,7 +64,19 @@ impl Answer for ChatAnswer {
     fn finish(&mut self, events: &mut Events) -> Result<(), ModelError> {
         let stop = self.stop_reason()?;
         let calls = std::mem::take(&mut self.calls).finish();
-        self.draft.finish(stop, calls, events).map(drop)
+        let extras: Vec<Value> = calls.iter().map(|call| call.extra.clone()).collect();
+        let details = std::mem::take(&mut self.details).into_list();
+        let mut seal = Map::new();
+        if !details.is_empty() {
+            seal.insert("reasoning_details".to_owned(), details.into());
+        }
+        if extras.iter().any(|extra| !extra.is_null()) {
+            seal.insert("extra_content".to_owned(), extras.into());
+        }
+        if !seal.is_empty() {
+            self.draft.seal(0, seal.into(), events)?;
+        }
+        self.draft.finish(stop, calls, events)
     }
 }
 
@@ -71,6 +85,7 @@ impl ChatAnswer {
         Self {
             draft: Draft::new(endpoint, request),
             calls: Calls::default(),
+            details: Details::default(),
             finish: None,
             has_ended: false,
             is_refusal: false,
@@ -96,7 +111,7 @@ impl ChatAnswer {
             .and_then(Value::as_str)
             .filter(|reason| !reason.is_empty())
         {
-            self.finish = Some(reason.to_owned());
+            self.finish = Some(reason.to_ascii_lowercase());
         }
         Ok(())
     }
@@ -105,9 +120,15 @@ impl ChatAnswer {
         let reasoning = ["reasoning_content", "reasoning"]
             .iter()
             .map(|key| text_of(delta.get(key)));
-        if let Some(text) = reasoning.into_iter().find(|text| !text.is_empty()) {
-            self.draft.reasoning(&text, events)?;
+        let details = (delta.get("reasoning_details").and_then(Value::as_array)).map_or(&[][..], Vec::as_slice);
+        for detail in details {
+            let added = self.details.take(detail);
+            self.draft.count(added)?;
         }
+        // The details repeat what the plain fields disclose.
+        let plain = reasoning.into_iter().find(|text| !text.is_empty());
+        let text = plain.unwrap_or_else(|| details.iter().map(disclosed).collect());
+        self.draft.reasoning(&text, events)?;
         let refusal = text_of(delta.get("refusal"));
         self.is_refusal |= !refusal.is_empty();
         for text in [text_of(delta.get("content")), refusal] {
@@ -131,8 +152,10 @@ impl ChatAnswer {
             None if !self.has_ended || !self.draft.has_content() => {
                 Err(self.draft.endpoint.incomplete("it just stops"))
             }
-            Some("length" | "max_tokens") => Ok(StopReason::MaxTokens),
-            Some("content_filter" | "refusal") => Ok(StopReason::Refusal),
+            Some("length" | "max_tokens" | "model_length" | "model_context_window_exceeded") => {
+                Ok(StopReason::MaxTokens)
+            }
+            Some("content_filter" | "refusal" | "sensitive" | "safety") => Ok(StopReason::Refusal),
             Some("insufficient_system_resource") => {
                 let message = format!(
                     "{} broke off its answer for want of resources",
@@ -140,7 +163,9 @@ impl ChatAnswer {
                 );
                 Err(ModelError::new(ModelErrorKind::Overloaded, message))
             }
-            Some("error") => Err(self.draft.endpoint.incomplete("the endpoint ended it with an error")),
+            Some("error" | "network_error" | "malformed_function_call") => {
+                Err(self.draft.endpoint.incomplete("the endpoint ended it with an error"))
+            }
             _ if self.is_refusal => Ok(StopReason::Refusal),
             _ => Ok(StopReason::EndTurn),
         }
@@ -164,7 +189,9 @@ fn read_usage(usage: &Value) -> Option<Usage> {
         number(usage.get("prompt_tokens")),
         number(usage.get("completion_tokens")),
     );
-    let cached = detail("prompt_tokens_details", "cached_tokens").or(number(usage.get("prompt_cache_hit_tokens")));
+    let cached = detail("prompt_tokens_details", "cached_tokens")
+        .or_else(|| number(usage.get("prompt_cache_hit_tokens")))
+        .or_else(|| number(usage.get("cached_tokens")));
     (input.is_some() || output.is_some()).then(|| Usage {
         input_tokens: input.unwrap_or_default(),
         output_tokens: output.unwrap_or_default(),

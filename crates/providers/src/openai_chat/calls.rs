@@ -25,6 +25,7 @@ struct Piece<'a> {
     id: &'a str,
     name: &'a str,
     arguments: String,
+    extra: &'a Value,
 }
 
 /// An answer holds more calls than allowed.
@@ -55,7 +56,12 @@ impl Calls {
             call.name.push_str(piece.name);
         }
         call.arguments.push_str(&piece.arguments);
-        Ok(piece.id.len() + piece.name.len() + piece.arguments.len())
+        let mut added = piece.id.len() + piece.name.len() + piece.arguments.len();
+        if !piece.extra.is_null() {
+            added += piece.extra.to_string().len();
+            call.extra = piece.extra.clone();
+        }
+        Ok(added)
     }
 
     /// The calls, without those of which nothing but a number came.
@@ -106,6 +112,7 @@ impl<'a> Piece<'a> {
             id: text(element.get("id")),
             name: text(function.get("name")),
             arguments,
+            extra: element.get("extra_content").unwrap_or(&Value::Null),
         }
     }
 

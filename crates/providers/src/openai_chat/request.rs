@@ -8,27 +8,62 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 use weft_model::ModelRequest;
-use weft_types::{AssistantBlock, Message, ToolSpec, text_of};
+use weft_types::{AssistantBlock, CallId, ContentBlock, Message, ToolSpec, text_of};
 
 use crate::arguments::arguments_object;
+use crate::endpoint::Endpoint;
+use crate::images::{data_url, has_image};
+use crate::sealed::seals;
+
+/// Hosts whose endpoints take `max_completion_tokens` in place of `max_tokens`, which their reasoning models refuse.
+const RENAMED_LIMIT: [&str; 2] = ["openai.com", "openai.azure.com"];
 
 /// The body of a request.
-pub(super) fn body(request: &ModelRequest) -> Vec<u8> {
+pub(super) fn body(endpoint: &Endpoint, request: &ModelRequest) -> Vec<u8> {
+    let host = endpoint.url.host_str().unwrap_or_default();
+    let is_renamed = RENAMED_LIMIT.iter().any(|domain| {
+        host.strip_suffix(domain)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    });
+    let limit = endpoint.config.max_tokens;
+    let body = Body {
+        model: &request.model,
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        max_completion_tokens: limit.filter(|_| is_renamed),
+        max_tokens: limit.filter(|_| !is_renamed),
+        tools: request.tools.iter().map(wire_tool).collect(),
+        messages: messages(endpoint, request),
+    };
+    serde_json::to_vec(&body).expect("texts and JSON values are always serialisable")
+}
+
+fn messages<'a>(endpoint: &Endpoint, request: &'a ModelRequest) -> Vec<WireMessage<'a>> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         messages.push(WireMessage::System {
             content: &request.system,
         });
     }
-    messages.extend(request.messages.iter().filter_map(wire_message));
-    let body = Body {
-        model: &request.model,
-        stream: true,
-        stream_options: StreamOptions { include_usage: true },
-        tools: request.tools.iter().map(wire_tool).collect(),
-        messages,
-    };
-    serde_json::to_vec(&body).expect("texts and JSON values are always serialisable")
+    let mut pictures = Vec::new();
+    for message in &request.messages {
+        // Nothing may stand between the results of one answer's calls.
+        if !matches!(message, Message::Tool { .. }) {
+            messages.extend(pictures_of_results(&mut pictures));
+        }
+        match message {
+            Message::User { content } => messages.push(WireMessage::User {
+                content: user_content(content),
+            }),
+            Message::Tool { call_id, content, .. } => {
+                messages.push(result(call_id, content));
+                pictures.extend(content.iter().filter_map(picture));
+            }
+            Message::Assistant { content } => messages.extend(answer(endpoint, &request.model, content)),
+        }
+    }
+    messages.extend(pictures_of_results(&mut pictures));
+    messages
 }
 
 #[derive(Serialize)]
@@ -36,6 +71,10 @@ struct Body<'a> {
     model: &'a str,
     stream: bool,
     stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     messages: Vec<WireMessage<'a>>,
@@ -63,13 +102,15 @@ enum WireMessage<'a> {
         content: &'a str,
     },
     User {
-        content: String,
+        content: UserContent<'a>,
     },
     Assistant {
         /// `null` rather than absent: some endpoints insist on the key, others refuse an empty text.
         content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_details: Option<&'a Value>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<WireCall<'a>>,
     },
@@ -77,6 +118,26 @@ enum WireMessage<'a> {
         tool_call_id: &'a str,
         content: String,
     },
+}
+
+/// One text, or texts and pictures.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum UserContent<'a> {
+    Text(String),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
 }
 
 #[derive(Serialize)]
@@ -90,6 +151,8 @@ struct WireCall<'a> {
     id: &'a str,
     #[serde(flatten)]
     function: WireFunction<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
 }
 
 fn wire_tool(tool: &ToolSpec) -> WireTool<'_> {
@@ -100,23 +163,67 @@ fn wire_tool(tool: &ToolSpec) -> WireTool<'_> {
     }
 }
 
-/// A message; `None` for an answer of which nothing is left to say.
-fn wire_message(message: &Message) -> Option<WireMessage<'_>> {
-    match message {
-        Message::User { content } => Some(WireMessage::User {
-            content: text_of(content),
+fn user_content(content: &[ContentBlock]) -> UserContent<'_> {
+    if !has_image(content) {
+        return UserContent::Text(text_of(content));
+    }
+    let parts = content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } if text.trim().is_empty() => None,
+        ContentBlock::Text { text } => Some(Part::Text { text }),
+        ContentBlock::Image { .. } => picture(block),
+    });
+    UserContent::Parts(parts.collect())
+}
+
+fn picture(block: &ContentBlock) -> Option<Part<'static>> {
+    match block {
+        ContentBlock::Image { mime_type, data } => Some(Part::ImageUrl {
+            image_url: ImageUrl {
+                url: data_url(mime_type, data),
+            },
         }),
-        Message::Tool { call_id, content, .. } => Some(WireMessage::Tool {
-            tool_call_id: call_id.as_str(),
-            content: text_of(content),
-        }),
-        Message::Assistant { content } => wire_answer(content),
+        ContentBlock::Text { .. } => None,
     }
 }
 
-/// Reasoning goes back with tool calls only: there some endpoints refuse a message without it, while
-/// elsewhere some refuse one with it.
-fn wire_answer(blocks: &[AssistantBlock]) -> Option<WireMessage<'_>> {
+/// A result, which holds text alone: of a picture it says where to find it.
+fn result<'a>(call_id: &'a CallId, content: &[ContentBlock]) -> WireMessage<'a> {
+    let mut told = text_of(content);
+    for block in content {
+        if let ContentBlock::Image { mime_type, .. } = block {
+            if !told.is_empty() {
+                told.push('\n');
+            }
+            told.push_str(&format!("[image {mime_type}: it follows the results]"));
+        }
+    }
+    WireMessage::Tool {
+        tool_call_id: call_id.as_str(),
+        content: told,
+    }
+}
+
+/// The pictures of a row of results, in their order.
+fn pictures_of_results(pictures: &mut Vec<Part<'static>>) -> Option<WireMessage<'static>> {
+    if pictures.is_empty() {
+        return None;
+    }
+    let mut parts = vec![Part::Text {
+        text: "The images of the tool results above, in their order:",
+    }];
+    parts.append(pictures);
+    let content = UserContent::Parts(parts);
+    Some(WireMessage::User { content })
+}
+
+/// An answer; `None` for one of which nothing is left to say.
+///
+/// Plain reasoning goes back with tool calls only: there some endpoints refuse a message without it, while
+/// elsewhere some refuse one with it. Details hold it already, and go back to who sent them.
+fn answer<'a>(endpoint: &Endpoint, model: &str, blocks: &'a [AssistantBlock]) -> Option<WireMessage<'a>> {
+    let sealed = seals(endpoint, model, blocks);
+    let seal = |key: &str| sealed.iter().find_map(|seal| seal.get(key));
+    let extras = seal("extra_content").and_then(Value::as_array);
     let (mut content, mut reasoning, mut tool_calls) = (String::new(), String::new(), Vec::new());
     for block in blocks {
         match block {
@@ -127,9 +234,11 @@ fn wire_answer(blocks: &[AssistantBlock]) -> Option<WireMessage<'_>> {
                     name,
                     arguments: arguments_object(arguments),
                 };
+                let extra = extras.and_then(|extras| extras.get(tool_calls.len()));
                 tool_calls.push(WireCall {
                     id: id.as_str(),
                     function,
+                    extra_content: extra.filter(|extra| !extra.is_null()),
                 });
             }
         }
@@ -137,10 +246,12 @@ fn wire_answer(blocks: &[AssistantBlock]) -> Option<WireMessage<'_>> {
     if content.is_empty() && tool_calls.is_empty() {
         return None;
     }
-    let reasoning_content = (!tool_calls.is_empty() && !reasoning.is_empty()).then_some(reasoning);
+    let reasoning_details = seal("reasoning_details");
+    let is_wanted = reasoning_details.is_none() && !tool_calls.is_empty() && !reasoning.is_empty();
     Some(WireMessage::Assistant {
         content: (!content.is_empty()).then_some(content),
-        reasoning_content,
+        reasoning_content: is_wanted.then_some(reasoning),
+        reasoning_details,
         tool_calls,
     })
 }

@@ -10,7 +10,6 @@ use super::Responses;
 use super::items::{Item, Items, Place, is_refusal, sealed, text, text_of};
 use crate::dialect::{Answer, Events};
 use crate::draft::{Draft, MAX_CALLS, WholeCall};
-use crate::kept::Kept;
 use crate::sse::SseEvent;
 
 /// What stands between two parts of a summary.
@@ -20,7 +19,6 @@ const BREAK: &str = "\n\n";
 #[derive(Debug)]
 pub(super) struct ResponsesAnswer {
     draft: Draft,
-    kept: Arc<Kept<Value>>,
     items: Items,
     /// Why the answer ended, once its last event came.
     stop: Option<StopReason>,
@@ -85,14 +83,8 @@ impl Answer for ResponsesAnswer {
         if stop == StopReason::EndTurn && self.items.has_open_call() {
             return Err(self.draft.endpoint.incomplete("it holds a tool call that did not end"));
         }
-        let (calls, kept) = std::mem::take(&mut self.items).finish();
-        let ids = self.draft.finish(stop, calls, events)?;
-        if let (Some(first), Some(kept)) = (ids.first(), kept) {
-            let sealed = |item: &Value| item.to_string().len();
-            let by = (&self.draft.origin.session, self.draft.model.as_str());
-            self.kept.put(by, first, kept, sealed);
-        }
-        Ok(())
+        let calls = std::mem::take(&mut self.items).into_calls();
+        self.draft.finish(stop, calls, events)
     }
 }
 
@@ -100,7 +92,6 @@ impl ResponsesAnswer {
     pub(super) fn new(responses: &Responses, request: &ModelRequest) -> Self {
         Self {
             draft: Draft::new(Arc::clone(&responses.endpoint), request),
-            kept: Arc::clone(&responses.kept),
             items: Items::default(),
             stop: None,
             is_refusal: false,
@@ -126,7 +117,7 @@ impl ResponsesAnswer {
 
     fn take_reasoning(&mut self, place: Place<'_>, more: &str, events: &mut Events) -> Result<(), ModelError> {
         match self.items.get(place).map(|numbered| &mut numbered.item) {
-            Some(Item::Reasoning { shown, .. }) => shown.push_str(more),
+            Some(Item::Reasoning { shown }) => shown.push_str(more),
             _ => return Err(self.stray("reasoning")),
         }
         self.draft.reasoning(more, events)
@@ -135,7 +126,7 @@ impl ResponsesAnswer {
     /// Parts the paragraphs of a summary.
     fn take_break(&mut self, place: Place<'_>, events: &mut Events) -> Result<(), ModelError> {
         match self.items.get(place).map(|numbered| &numbered.item) {
-            Some(Item::Reasoning { shown, .. }) if !shown.is_empty() => self.take_reasoning(place, BREAK, events),
+            Some(Item::Reasoning { shown }) if !shown.is_empty() => self.take_reasoning(place, BREAK, events),
             _ => Ok(()),
         }
     }
@@ -172,12 +163,15 @@ impl ResponsesAnswer {
                 text.push_str(&rest);
                 self.draft.text(&rest, events)
             }
-            Item::Reasoning { shown, sealed: kept } => {
-                *kept = sealed(value);
+            Item::Reasoning { shown } => {
                 let rest = whole.strip_prefix(shown.as_str()).unwrap_or_default().to_owned();
                 shown.push_str(&rest);
                 self.draft.count(text(value, "encrypted_content").len())?;
-                self.draft.reasoning(&rest, events)
+                self.draft.reasoning(&rest, events)?;
+                match sealed(value) {
+                    Some(item) => self.draft.seal(self.items.calls_before(place), item, events),
+                    None => Ok(()),
+                }
             }
             Item::Call(call) => {
                 let before = call.arguments.len();

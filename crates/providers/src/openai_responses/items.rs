@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::draft::WholeCall;
-use crate::kept::{KeptAnswer, KeptBlock};
 
 /// The items of an answer, in the order in which they began.
 #[derive(Debug, Default)]
@@ -29,8 +28,6 @@ pub(super) enum Item {
     Reasoning {
         /// What was shown of it.
         shown: String,
-        /// The item as it ended, if it is fit to be sent back.
-        sealed: Option<Value>,
     },
     Call(WholeCall),
     /// Something that is not asked for.
@@ -63,14 +60,11 @@ impl Item {
     fn begin(value: &Value) -> Self {
         match value.get("type").and_then(Value::as_str) {
             Some("message") => Self::Message { text: String::new() },
-            Some("reasoning") => Self::Reasoning {
-                shown: String::new(),
-                sealed: None,
-            },
+            Some("reasoning") => Self::Reasoning { shown: String::new() },
             Some("function_call") => Self::Call(WholeCall {
                 id: text(value, "call_id").to_owned(),
                 name: text(value, "name").to_owned(),
-                arguments: String::new(),
+                ..WholeCall::default()
             }),
             _ => Self::Other,
         }
@@ -96,7 +90,12 @@ impl Items {
     /// The item that a piece belongs to: by its place, else by its id; one without either goes on with the
     /// last.
     pub(super) fn get(&mut self, place: Place<'_>) -> Option<&mut Numbered> {
-        let at = match place {
+        let at = self.find(place)?;
+        self.items.get_mut(at)
+    }
+
+    fn find(&self, place: Place<'_>) -> Option<usize> {
+        match place {
             Place { index: None, id: None } => self.items.len().checked_sub(1),
             Place { index, id } => {
                 let by_index = self
@@ -105,8 +104,7 @@ impl Items {
                     .rposition(|item| index.is_some() && item.index == index);
                 by_index.or_else(|| self.items.iter().rposition(|item| id == Some(item.id.as_str())))
             }
-        };
-        self.items.get_mut(at?)
+        }
     }
 
     /// Whether a call began that did not end.
@@ -115,24 +113,20 @@ impl Items {
         self.items.iter().any(is_open)
     }
 
-    /// The calls, and the answer to keep: `None` if no reasoning in it is fit to be sent back.
-    pub(super) fn finish(self) -> (Vec<WholeCall>, Option<KeptAnswer<Value>>) {
-        let (mut calls, mut blocks, mut has_reasoning) = (Vec::new(), Vec::new(), false);
-        for Numbered { item, .. } in self.items {
-            match item {
-                Item::Message { text } => blocks.push(KeptBlock::Text(text)),
-                Item::Reasoning { sealed, .. } => {
-                    has_reasoning |= sealed.is_some();
-                    blocks.extend(sealed.map(KeptBlock::Sealed));
-                }
-                Item::Call(call) => {
-                    calls.push(call);
-                    blocks.push(KeptBlock::Call);
-                }
-                Item::Other => {}
-            }
-        }
-        (calls, has_reasoning.then_some(KeptAnswer { blocks }))
+    /// How many calls began before the item at a place.
+    pub(super) fn calls_before(&self, place: Place<'_>) -> usize {
+        let before = self.find(place).unwrap_or(self.items.len());
+        let is_call = |item: &&Numbered| matches!(item.item, Item::Call(_));
+        self.items[..before].iter().filter(is_call).count()
+    }
+
+    /// The calls.
+    pub(super) fn into_calls(self) -> Vec<WholeCall> {
+        let calls = self.items.into_iter().filter_map(|item| match item.item {
+            Item::Call(call) => Some(call),
+            Item::Message { .. } | Item::Reasoning { .. } | Item::Other => None,
+        });
+        calls.collect()
     }
 }
 

@@ -4,30 +4,28 @@
 //! one, so that endpoints can keep what they have already read.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 use weft_model::ModelRequest;
-use weft_types::{AssistantBlock, Message, ToolSpec, text_of};
+use weft_types::{ContentBlock, Message, ToolSpec, text_of};
 
 use super::Responses;
 use crate::arguments::{arguments_object, plain_name};
-use crate::kept::{KeptAnswer, KeptBlock, texts_of};
+use crate::endpoint::Endpoint;
+use crate::images::{data_url, has_image};
+use crate::sealed::{Piece, pieces};
 
 /// The body of a request.
 pub(super) fn body(responses: &Responses, request: &ModelRequest) -> Vec<u8> {
-    let kept: Vec<Option<Arc<KeptAnswer<Value>>>> = request
-        .messages
-        .iter()
-        .map(|message| responses.kept.find(request, message))
-        .collect();
     let effort = responses.reasoning_effort.as_deref();
-    let messages = request.messages.iter().zip(&kept);
+    let (endpoint, model) = (&*responses.endpoint, request.model.as_str());
     let body = Body {
-        model: &request.model,
+        model,
         stream: true,
         store: false,
+        prompt_cache_key: request.origin.session.as_str(),
+        max_output_tokens: endpoint.config.max_tokens,
         reasoning: effort.map(|effort| WireReasoning {
             effort,
             summary: "auto",
@@ -39,8 +37,8 @@ pub(super) fn body(responses: &Responses, request: &ModelRequest) -> Vec<u8> {
         },
         tools: request.tools.iter().map(wire_tool).collect(),
         instructions: &request.system,
-        input: messages
-            .flat_map(|(message, kept)| items(message, kept.as_deref()))
+        input: (request.messages.iter())
+            .flat_map(|message| items(endpoint, model, message))
             .collect(),
     };
     serde_json::to_vec(&body).expect("texts and JSON values are always serialisable")
@@ -51,6 +49,11 @@ struct Body<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
+    /// Requests with the same key meet the same cache: those of one session begin alike.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    prompt_cache_key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<WireReasoning<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -93,7 +96,7 @@ enum WireItem<'a> {
 enum Item<'a> {
     Message {
         role: &'static str,
-        content: [Part<'a>; 1],
+        content: Vec<Part<'a>>,
     },
     FunctionCall {
         call_id: &'a str,
@@ -102,14 +105,23 @@ enum Item<'a> {
     },
     FunctionCallOutput {
         call_id: &'a str,
-        output: String,
+        output: Output<'a>,
     },
+}
+
+/// A result in one text, or with pictures among its texts.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Text(String),
+    Parts(Vec<Part<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
     InputText { text: Cow<'a, str> },
+    InputImage { image_url: String },
     OutputText { text: Cow<'a, str> },
 }
 
@@ -122,52 +134,55 @@ fn wire_tool(tool: &ToolSpec) -> WireTool<'_> {
     }
 }
 
-fn items<'a>(message: &'a Message, kept: Option<&'a KeptAnswer<Value>>) -> Vec<WireItem<'a>> {
+fn items<'a>(endpoint: &Endpoint, model: &str, message: &'a Message) -> Vec<WireItem<'a>> {
     match message {
         Message::User { content } => {
-            let text = text_of(content).into();
-            let content = [Part::InputText { text }];
+            let content = if has_image(content) {
+                parts(content)
+            } else {
+                let text = text_of(content).into();
+                vec![Part::InputText { text }]
+            };
             vec![WireItem::Ours(Item::Message { role: "user", content })]
         }
         Message::Tool { call_id, content, .. } => vec![WireItem::Ours(Item::FunctionCallOutput {
             call_id: call_id.as_str(),
-            output: text_of(content),
+            output: if has_image(content) {
+                Output::Parts(parts(content))
+            } else {
+                Output::Text(text_of(content))
+            },
         })],
-        Message::Assistant { content } => answer(content, kept),
+        Message::Assistant { content } => pieces(endpoint, model, content).into_iter().filter_map(item).collect(),
     }
 }
 
-/// An answer as it goes back: what was kept of it, or else its texts and calls. Reasoning that was not kept
-/// is text that no endpoint takes for its own.
-fn answer<'a>(blocks: &'a [AssistantBlock], kept: Option<&'a KeptAnswer<Value>>) -> Vec<WireItem<'a>> {
-    let mut calls = blocks.iter().filter_map(wire_call);
-    let Some(kept) = kept else {
-        let texts = texts_of(blocks).filter_map(said);
-        return texts.chain(calls).collect();
-    };
-    let wire = kept.blocks.iter().filter_map(|block| match block {
-        KeptBlock::Text(text) => said(text),
-        KeptBlock::Sealed(reasoning) => Some(WireItem::Reasoning(reasoning)),
-        KeptBlock::Call => calls.next(),
+/// Texts and pictures in their order; blank texts say nothing beside a picture.
+fn parts(content: &[ContentBlock]) -> Vec<Part<'_>> {
+    let parts = content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } if text.trim().is_empty() => None,
+        ContentBlock::Text { text } => Some(Part::InputText { text: text.into() }),
+        ContentBlock::Image { mime_type, data } => Some(Part::InputImage {
+            image_url: data_url(mime_type, data),
+        }),
     });
-    wire.collect()
+    parts.collect()
 }
 
-fn said(text: &str) -> Option<WireItem<'_>> {
-    let content = [Part::OutputText { text: text.into() }];
-    (!text.is_empty()).then_some(WireItem::Ours(Item::Message {
-        role: "assistant",
-        content,
-    }))
-}
-
-fn wire_call(block: &AssistantBlock) -> Option<WireItem<'_>> {
-    let AssistantBlock::ToolCall { id, name, arguments } = block else {
-        return None;
-    };
-    Some(WireItem::Ours(Item::FunctionCall {
-        call_id: id.as_str(),
-        name: plain_name(name),
-        arguments: arguments_object(arguments),
-    }))
+/// A piece of an answer as it goes back: reasoning as it came.
+fn item(piece: Piece<'_>) -> Option<WireItem<'_>> {
+    match piece {
+        Piece::Text(text) => (!text.is_empty()).then(|| {
+            WireItem::Ours(Item::Message {
+                role: "assistant",
+                content: vec![Part::OutputText { text: text.into() }],
+            })
+        }),
+        Piece::Sealed { value, .. } => Some(WireItem::Reasoning(value)),
+        Piece::Call { id, name, arguments } => Some(WireItem::Ours(Item::FunctionCall {
+            call_id: id,
+            name: plain_name(name),
+            arguments: arguments_object(arguments),
+        })),
+    }
 }

@@ -161,3 +161,24 @@ async fn nothing_is_used_before_the_first_poll() {
     assert_eq!(text(&model, ask("go")).await.as_deref(), Ok("x"));
     assert!(model.report().is_clean());
 }
+
+#[tokio::test]
+async fn a_picture_is_matched_as_a_word_about_it() {
+    let model = script(
+        r#"
+        [[reply]]
+        prompt = 'see \[image image/png\]'
+        text = "{{fromRequest:\\[image ([a-z/]+)\\]}}"
+        "#,
+    );
+    let mut request = ask("see ");
+    let Message::User { content } = &mut request.messages[0] else {
+        unreachable!("a prompt")
+    };
+    content.push(ContentBlock::Image {
+        mime_type: "image/png".into(),
+        data: "QUJD".into(),
+    });
+    let answer = answer(&model, request).await;
+    assert_eq!(answer[0], Ok(ModelEvent::TextDelta("image/png".into())));
+}

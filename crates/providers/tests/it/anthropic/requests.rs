@@ -143,7 +143,7 @@ async fn configured_headers_win_and_a_key_is_optional() {
         ("anthropic-version".into(), Secret::new("2099-01-01")),
         ("anthropic-beta".into(), Secret::new("b")),
     ];
-    config.max_tokens = 77;
+    config.endpoint.max_tokens = Some(77);
     let model = Anthropic::new(config).expect("a good configuration");
     assert_eq!(model.stream(ask("go")).count().await, 2);
     let request = server.request().await;
@@ -233,7 +233,7 @@ fn settings_are_checked() {
         assert_eq!(Anthropic::new(config).expect_err("a bad setting").to_string(), expected);
     };
     check(
-        |config| config.max_tokens = 0,
+        |config| config.endpoint.max_tokens = Some(0),
         "max_tokens: found 0, expected 1 to 1000000",
     );
     check(
@@ -248,4 +248,22 @@ fn settings_are_checked() {
         |config| config.endpoint.base_url.push_str("/v1/messages"),
         "base_url: found \"https://a.example/v1/messages\", expected it without /messages, which is added",
     );
+}
+
+#[tokio::test]
+async fn pictures_go_where_they_stand_in_prompts_and_results() {
+    let body = sent(support::with_images()).await.json();
+    let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "QUJD" } });
+    let mut marked = image.clone();
+    marked["cache_control"] = json!({ "type": "ephemeral" });
+    assert_eq!(
+        body["messages"][0]["content"],
+        json!([{ "type": "text", "text": "see" }, marked])
+    );
+    let results = &body["messages"][2]["content"];
+    assert_eq!(
+        results[0]["content"],
+        json!([{ "type": "text", "text": "a picture" }, image])
+    );
+    assert_eq!(results[1]["content"], "none");
 }

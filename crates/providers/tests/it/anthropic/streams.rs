@@ -198,5 +198,7 @@ async fn sse_14_an_answer_in_one_piece_is_used() {
         ModelEvent::Finish(StopReason::ToolUse),
     ];
     let json = Reply::new("200 OK", &["content-type: application/json"], body);
-    assert_eq!(good(json.in_pieces_of(5)).await, expected);
+    let events = good(json.in_pieces_of(5)).await;
+    assert!(support::is_seal(&events[1]), "{events:?}");
+    assert_eq!(support::unsealed(events), expected);
 }

@@ -1,7 +1,9 @@
 //! Thinking: shown as it comes, and sent back as it was.
 
 use serde_json::{Value, json};
-use weft_types::{AssistantBlock, SessionId};
+use weft_types::AssistantBlock;
+
+use crate::support::{continued, unsealed};
 
 use super::*;
 
@@ -19,46 +21,14 @@ fn thoughtful() -> String {
     whole(&blocks.concat(), "tool_use")
 }
 
-/// The conversation after an answer, as an agent makes it of the events, with a result for each call.
-fn continued(mut request: ModelRequest, events: &[ModelEvent]) -> ModelRequest {
-    let (mut content, mut results) = (Vec::new(), Vec::new());
-    for event in events {
-        match event {
-            ModelEvent::TextDelta(more) => match content.last_mut() {
-                Some(AssistantBlock::Text { text }) => text.push_str(more),
-                _ => content.push(AssistantBlock::Text { text: more.clone() }),
-            },
-            ModelEvent::ReasoningDelta(text) => content.push(AssistantBlock::Reasoning {
-                text: text.clone(),
-                sealed: None,
-            }),
-            ModelEvent::ToolCall { id, name, arguments } => {
-                content.push(AssistantBlock::ToolCall {
-                    id: id.clone(),
-                    name: name.clone(),
-                    arguments: arguments.clone(),
-                });
-                results.push(Message::Tool {
-                    call_id: id.clone(),
-                    content: vec![ContentBlock::text("ok")],
-                    is_error: false,
-                });
-            }
-            ModelEvent::Usage(_) | ModelEvent::Finish(_) => {}
-        }
-    }
-    request.messages.push(Message::Assistant { content });
-    request.messages.extend(results);
-    request
-}
-
 fn thinking_model(server: &Server, thinking: Thinking) -> Anthropic {
     let mut config = config(server);
     config.thinking = thinking;
     Anthropic::new(config).expect("a good configuration")
 }
 
-/// Gets a thoughtful answer, and gives the body of the next request, which `change` may change.
+/// Gets a thoughtful answer, and gives the body of the next request, which `change` may change and another process
+/// sends.
 async fn next(thinking: Thinking, first: String, change: impl FnOnce(&mut ModelRequest)) -> Value {
     let replies = [first, whole("", "end_turn")].map(Reply::stream);
     let mut server = Server::start(replies).await;
@@ -66,6 +36,7 @@ async fn next(thinking: Thinking, first: String, change: impl FnOnce(&mut ModelR
     let events = support::good(model.stream(ask("go")).collect().await);
     let mut request = continued(ask("go"), &events);
     change(&mut request);
+    let model = thinking_model(&server, thinking);
     assert_eq!(model.stream(request).count().await, 2);
     server.request().await;
     server.request().await.json()
@@ -73,7 +44,8 @@ async fn next(thinking: Thinking, first: String, change: impl FnOnce(&mut ModelR
 
 fn without_thinking() -> Value {
     json!([
-        { "type": "text", "text": "Looking twice." },
+        { "type": "text", "text": "Looking " },
+        { "type": "text", "text": "twice." },
         { "type": "tool_use", "id": "x", "name": "read", "input": { "a": 1 } },
         { "type": "tool_use", "id": "call_t3s2n2", "name": "list", "input": {} },
     ])
@@ -82,6 +54,10 @@ fn without_thinking() -> Value {
 #[tokio::test]
 async fn thinking_is_told_apart_from_text() {
     let events = good(Reply::stream(thoughtful())).await;
+    let seals = events.iter().filter(|event| support::is_seal(event)).count();
+    assert_eq!(seals, 3);
+    assert!(support::is_seal(&events[1]), "behind its text: {events:?}");
+    let events = unsealed(events);
     let expected = [
         thought("I should look"),
         text("Looking "),
@@ -129,9 +105,9 @@ async fn thinking_is_asked_for_as_configured() {
 }
 
 #[tokio::test]
-async fn thinking_of_another_session_is_not_sent() {
+async fn thinking_of_another_model_is_not_sent() {
     let body = next(Thinking::Adaptive, thoughtful(), |request| {
-        request.origin.session = SessionId::new("t");
+        request.model = "other".into()
     })
     .await;
     assert_eq!(body["messages"][1]["content"], without_thinking());
@@ -139,20 +115,32 @@ async fn thinking_of_another_session_is_not_sent() {
 }
 
 #[tokio::test]
-async fn thinking_of_an_answer_that_is_no_longer_what_it_was_is_not_sent() {
-    let changed = |request: &mut ModelRequest| {
-        let Message::Assistant { content } = &mut request.messages[1] else {
-            panic!("an answer")
-        };
-        content.retain(|block| !matches!(block, AssistantBlock::Text { .. }));
-    };
-    let body = next(Thinking::Adaptive, thoughtful(), changed).await;
-    assert_eq!(body["messages"][1]["content"].as_array().map(Vec::len), Some(2));
+async fn thinking_whose_end_was_not_told_is_sealed_all_the_same() {
+    let begun = begin(0, "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}");
+    let body = next(
+        Thinking::Unsaid,
+        whole(&(begun + &called(1, "x", "read", "{}")), "tool_use"),
+        |_| {},
+    )
+    .await;
+    let expected = json!({ "type": "thinking", "thinking": "hm", "signature": "s" });
+    assert_eq!(body["messages"][1]["content"][0], expected);
+}
+
+#[tokio::test]
+async fn thinking_of_an_answer_without_calls_goes_back_before_its_text() {
+    let first = whole(&(thinks(0, "hm", "sig") + &said(1, "yes")), "end_turn");
+    let body = next(Thinking::Unsaid, first, |_| {}).await;
+    let expected = json!([
+        { "type": "thinking", "thinking": "hm", "signature": "sig" },
+        { "type": "text", "text": "yes" },
+    ]);
+    assert_eq!(body["messages"][1]["content"], expected);
 }
 
 #[tokio::test]
 async fn a_budget_is_left_out_while_calls_are_answered_whose_thinking_is_gone() {
-    let elsewhere = |request: &mut ModelRequest| request.origin.session = SessionId::new("t");
+    let elsewhere = |request: &mut ModelRequest| request.model = "other".into();
     let body = next(Thinking::Budget(2_048), thoughtful(), elsewhere).await;
     assert_eq!(body.get("thinking"), None);
     let interrupted = |request: &mut ModelRequest| {
@@ -192,16 +180,21 @@ async fn thinking_without_a_signature_goes_back_without_one() {
 }
 
 #[tokio::test]
-async fn the_thinking_of_an_answer_that_failed_is_not_kept() {
-    let cut = start() + &thinks(0, "hm", "sig") + &called(1, "x", "read", "{}");
-    let replies = [cut, whole("", "end_turn")].map(Reply::stream);
-    let mut server = Server::start(replies).await;
-    let model = model(&server);
-    let (events, _) = support::bad(model.stream(ask("go")).collect().await);
-    assert_eq!(events, [thought("hm")]);
-    let same = continued(ask("go"), &[tool_call("x", "read", "{}")]);
-    assert_eq!(model.stream(same).count().await, 2);
-    server.request().await;
-    let body = server.request().await.json();
-    assert_eq!(body["messages"][1]["content"].as_array().map(Vec::len), Some(1));
+async fn a_model_that_gives_fewer_tokens_is_asked_for_no_more() {
+    for (most, budget, expected) in [
+        (8_192, None, 8_192),
+        (64_000, None, 32_000),
+        (8_192, Some(9_000), 9_000),
+    ] {
+        let mut server = Server::start([Reply::stream(whole("", "end_turn"))]).await;
+        let mut config = config(&server);
+        config.endpoint.knowledge = support::blind(most);
+        config.endpoint.max_tokens = budget;
+        config.thinking = Thinking::Budget(8_500);
+        let model = Anthropic::new(config).expect("a good configuration");
+        assert_eq!(model.stream(ask("go")).count().await, 2);
+        let body = server.request().await.json();
+        assert_eq!(body["max_tokens"], expected);
+        assert_eq!(body["thinking"]["budget_tokens"], 8_500.min(expected - 1));
+    }
 }

@@ -227,3 +227,83 @@ async fn a_connection_serves_one_request_after_the_other() {
         "of the first three things that happened, two are requests"
     );
 }
+
+#[tokio::test]
+async fn pictures_of_prompts_stand_in_them_and_those_of_results_follow_the_row_of_results() {
+    let body = sent(support::with_images()).await.json();
+    let image = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,QUJD" } });
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([{ "type": "text", "text": "see" }, image])
+    );
+    assert_eq!(
+        body["messages"][3]["content"],
+        "a picture\n[image image/png: it follows the results]"
+    );
+    assert_eq!(body["messages"][4]["content"], "none");
+    let told = "The images of the tool results above, in their order:";
+    let expected = json!({ "role": "user", "content": [{ "type": "text", "text": told }, image] });
+    assert_eq!(body["messages"][5], expected);
+}
+
+#[tokio::test]
+async fn a_model_that_takes_no_pictures_is_told_of_them() {
+    let mut server = Server::start([Reply::stream(say("a") + DONE)]).await;
+    let mut config = config(&server);
+    config.knowledge = support::blind(1);
+    let model = OpenAiChat::new(config).expect("a good configuration");
+    assert_eq!(model.stream(support::with_images()).count().await, 2);
+    let body = server.request().await.json();
+    let left_out = "[image image/png left out: test-model takes no images]";
+    assert_eq!(body["messages"][1]["content"], format!("see{left_out}"));
+    assert_eq!(body["messages"][3]["content"], format!("a picture{left_out}"));
+    assert_eq!(body["messages"].as_array().map(Vec::len), Some(5));
+}
+
+#[tokio::test]
+async fn a_limit_of_tokens_is_sent_where_one_is_set() {
+    let mut server = Server::start([Reply::stream(say("a") + DONE)]).await;
+    let mut config = config(&server);
+    config.max_tokens = Some(777);
+    let model = OpenAiChat::new(config).expect("a good configuration");
+    assert_eq!(model.stream(ask("go")).count().await, 2);
+    let body = server.request().await.json();
+    assert_eq!(
+        (&body["max_tokens"], body.get("max_completion_tokens")),
+        (&json!(777), None)
+    );
+}
+
+/// Gets an answer with a call, and gives the answer's message in the next request, which another process sends.
+async fn next(first: &str, to: &str) -> Value {
+    let mut server = Server::start([first.to_owned(), say("a") + DONE].map(Reply::stream)).await;
+    let answer = support::good(model(&server).stream(ask("go")).collect().await);
+    let mut request = support::continued(ask("go"), &answer);
+    request.model = to.into();
+    assert_eq!(model(&server).stream(request).count().await, 2);
+    server.request().await;
+    server.request().await.json()["messages"][2].clone()
+}
+
+#[tokio::test]
+async fn sse_11_what_a_gateway_wants_back_goes_back_with_its_calls() {
+    let first = concat!(
+        "data: {\"choices\":[{\"delta\":{\"reasoning\":\"h\",\"reasoning_details\":[{\"type\":\"reasoning.text\",",
+        "\"index\":0,\"text\":\"h\"}]}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"reasoning_details\":[{\"type\":\"reasoning.text\",\"index\":0,",
+        "\"text\":\"m\",\"signature\":\"sig\"}]}}]}\n\n",
+        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"read\",",
+        "\"arguments\":\"{}\"},\"extra_content\":{\"google\":{\"thought_signature\":\"t\"}}}]},",
+        "\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n",
+    );
+    let back = next(first, "test-model").await;
+    let details = json!([{ "type": "reasoning.text", "index": 0, "text": "hm", "signature": "sig" }]);
+    assert_eq!(back["reasoning_details"], details);
+    assert_eq!(back.get("reasoning_content"), None);
+    let extra = json!({ "google": { "thought_signature": "t" } });
+    assert_eq!(back["tool_calls"][0]["extra_content"], extra);
+    let other = next(first, "another model").await;
+    assert_eq!(other.get("reasoning_details"), None);
+    assert_eq!(other["reasoning_content"], "hm");
+    assert_eq!(other["tool_calls"][0].get("extra_content"), None);
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use weft_types::{AssistantBlock, SessionId, ToolSpec};
+use weft_types::{AssistantBlock, ToolSpec};
 
 use super::*;
 
@@ -67,6 +67,7 @@ async fn a_conversation_is_sent_byte_for_byte() {
         "model": "test-model",
         "stream": true,
         "store": false,
+        "prompt_cache_key": "s",
         "tools": [{
             "type": "function", "name": "read", "description": "reads",
             "parameters": { "type": "object", "properties": { "z": {}, "a": {} } }, "strict": false,
@@ -111,36 +112,27 @@ async fn head_names_the_endpoint_and_the_key() {
 const REASONING: &str = "{\"type\":\"reasoning\",\"id\":\"i0\",\"summary\":[{\"type\":\"summary_text\",\"text\":\"hm\"}],\
                          \"status\":\"completed\",\"encrypted_content\":\"sealed\"}";
 
-/// Gets an answer with reasoning and a call, and gives the body of the next request of a session.
-async fn next(reasoning: &str, session: &str) -> Value {
+/// Gets an answer with reasoning and a call, and gives the body of the next request, which another process sends to
+/// a model.
+async fn next(reasoning: &str, to: &str) -> Value {
     let first = start() + &done(0, reasoning) + &said(1, "Looking.") + &called(2, "x", "read", "{}") + &completed();
     let mut server = Server::start([first, completed()].map(Reply::stream)).await;
     let mut config = config(&server);
     config.reasoning_effort = Some("high".into());
-    let model = OpenAiResponses::new(config).expect("a good configuration");
-    let events = support::good(model.stream(ask("go")).collect().await);
-    assert_eq!(events[..2], [thought("hm"), text("Looking.")]);
-    let mut request = ask("go");
-    request.origin.session = SessionId::new(session);
-    let content = vec![
-        AssistantBlock::Reasoning {
-            text: "hm".into(),
-            sealed: None,
-        },
-        AssistantBlock::Text {
-            text: "Looking.".into(),
-        },
-        asked_call("x", "read", "{}"),
-    ];
-    request.messages.extend([Message::Assistant { content }, result("x")]);
-    assert_eq!(model.stream(request).count().await, 2);
+    let model = || OpenAiResponses::new(config.clone()).expect("a good configuration");
+    let events = support::good(model().stream(ask("go")).collect().await);
+    let shown = support::unsealed(events.clone());
+    assert_eq!(shown[..2], [thought("hm"), text("Looking.")]);
+    let mut request = support::continued(ask("go"), &events);
+    request.model = to.into();
+    assert_eq!(model().stream(request).count().await, 2);
     server.request().await;
     server.request().await.json()
 }
 
 #[tokio::test]
 async fn sse_11_encrypted_reasoning_is_asked_for_and_goes_back_with_its_calls() {
-    let body = next(REASONING, "s").await;
+    let body = next(REASONING, "test-model").await;
     assert_eq!(body["reasoning"], json!({ "effort": "high", "summary": "auto" }));
     assert_eq!(body["include"], json!(["reasoning.encrypted_content"]));
     let expected = json!({
@@ -155,7 +147,7 @@ async fn sse_11_encrypted_reasoning_is_asked_for_and_goes_back_with_its_calls() 
 #[tokio::test]
 async fn reasoning_that_the_endpoint_could_not_read_is_not_sent() {
     let open = REASONING.replace("encrypted_content", "other");
-    for body in [next(REASONING, "another session").await, next(&open, "s").await] {
+    for body in [next(REASONING, "another model").await, next(&open, "test-model").await] {
         let kinds: Vec<_> = body["input"]
             .as_array()
             .expect("items")
@@ -174,4 +166,24 @@ fn settings_are_checked() {
         OpenAiResponses::new(config).expect_err("a bad setting").to_string(),
         "reasoning_effort: found \"Very high\", expected one word of lower-case letters, such as high"
     );
+}
+
+#[tokio::test]
+async fn pictures_go_where_they_stand_in_prompts_and_results() {
+    let body = sent(support::with_images()).await.json();
+    let image = json!({ "type": "input_image", "image_url": "data:image/png;base64,QUJD" });
+    let told = |text: &str| json!({ "type": "input_text", "text": text });
+    assert_eq!(body["input"][0]["content"], json!([told("see"), image]));
+    assert_eq!(body["input"][3]["output"], json!([told("a picture"), image]));
+    assert_eq!(body["input"][4]["output"], "none");
+}
+
+#[tokio::test]
+async fn a_limit_of_tokens_is_sent_where_one_is_set() {
+    let mut server = Server::start([Reply::stream(said(0, "a") + &completed())]).await;
+    let mut config = config(&server);
+    config.endpoint.max_tokens = Some(777);
+    let model = OpenAiResponses::new(config).expect("a good configuration");
+    assert_eq!(model.stream(ask("go")).count().await, 3);
+    assert_eq!(server.request().await.json()["max_output_tokens"], 777);
 }
