@@ -4,15 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod exec;
 mod sessions;
 
+pub(crate) use exec::ExecArgs;
 pub(crate) use sessions::{
     DeleteArgs, ExportArgs, ImportArgs, ListArgs, SessionsArgs, SessionsCommand, ShowArgs, VerifyArgs,
 };
 
 /// A coding agent for your editor that shows its workflows live in the tool card.
 #[derive(Debug, Parser)]
-#[command(version, about, arg_required_else_help = true, after_help = AFTER_HELP)]
+#[command(version, about, arg_required_else_help = true, after_help = AFTER_HELP, max_term_width = 80)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -22,6 +24,7 @@ const AFTER_HELP: &str = "\
 Examples:
   weft demo             a workflow, live in this terminal
   weft acp              what an editor spawns
+  weft exec 'Fix it'    one turn without an editor
   weft sessions list    the sessions that there are
 
 Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong usage,
@@ -35,8 +38,14 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Replays scenarios against the real agent and compares what they leave behind.
     Replay(ReplayArgs),
+    /// Runs one turn without an editor and prints the answer.
+    Exec(Box<ExecArgs>),
     /// Lists, shows, moves, checks and deletes sessions.
     Sessions(SessionsArgs),
+    /// Lets a project's own settings run programs and allow calls.
+    Trust(TrustArgs),
+    /// Prints what a shell needs to complete commands and flags.
+    Completions(CompletionsArgs),
     /// Runs one workflow script for the agent that spawned it.
     #[command(hide = true)]
     Worker,
@@ -84,6 +93,48 @@ pub(crate) struct ReplayArgs {
     pub(crate) bless: bool,
 }
 
+/// `weft trust`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A project's .weft/config.toml may set what runs programs (mcp) and what is
+allowed without a question (permissions.allow). None of that counts before you
+have said yes, here, to exactly what it sets. A program that it names is run
+as it then is: look at it as well if it comes with the project.
+
+Examples:
+  weft trust              shows what this folder's project sets, and asks
+  weft trust --list       every project that is trusted, with what
+  weft trust --revoke .   takes it back
+
+Exit codes: 0 done, or nothing needs trust; 1 not trusted, or failed.")]
+pub(crate) struct TrustArgs {
+    /// The project's folder.
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// Does not ask.
+    #[arg(long, short, conflicts_with_all = ["revoke", "list"])]
+    pub(crate) yes: bool,
+    /// Trusts the project no longer.
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) revoke: bool,
+    /// Lists the projects that are trusted, each with what it may set.
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// `weft completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  weft completions bash > ~/.local/share/bash-completion/completions/weft
+  weft completions fish > ~/.config/fish/completions/weft.fish
+  weft completions zsh > ~/.zfunc/_weft    with ~/.zfunc in fpath")]
+pub(crate) struct CompletionsArgs {
+    /// Which shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
 /// `weft docs`.
 #[derive(Debug, Args)]
 pub(crate) struct DocsArgs {
@@ -113,6 +164,20 @@ mod tests {
             assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
         }
         command.get_subcommands().for_each(fits);
+    }
+
+    #[test]
+    fn every_help_text_fits_into_any_terminal() {
+        fn check(command: &mut clap::Command) {
+            let help = command.render_long_help().to_string();
+            for line in help.lines() {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+            }
+            command.get_subcommands_mut().for_each(check);
+        }
+        let mut cli = Cli::command();
+        cli.build();
+        check(&mut cli);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! the layers over one another: defaults, the user's file, the project's file, environment, flags.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 mod error;
@@ -21,6 +21,13 @@ use layer::{Layer, Owner};
 pub(crate) use provider::{Endpoint, PROVIDER_KEYS, Provider, ProviderKind};
 use settings::{Kind, Setting, Value};
 
+use crate::trust::{Powers, Trust, TrustState};
+
+/// Where a project's own settings stand.
+pub(crate) fn project_file(cwd: &Path) -> PathBuf {
+    cwd.join(".weft").join("config.toml")
+}
+
 /// What the environment and the flags set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
@@ -34,12 +41,16 @@ pub(crate) struct Config {
     values: BTreeMap<&'static str, Value>,
     overrides: BTreeMap<&'static str, Value>,
     pub(crate) providers: BTreeMap<String, Provider>,
+    /// What the user trusts.
+    trust: Trust,
+    /// What of the project's file counts, once there is one.
+    pub(crate) project: TrustState,
 }
 
 impl Config {
     /// Reads the user's file in `home` and puts the overrides over it.
     pub(crate) fn load(home: &Path, given: &Overrides) -> Result<Self, ConfigError> {
-        let Layer { values, providers } = Layer::read(&home.join("config.toml"), Owner::User)?;
+        let Layer { values, providers, .. } = Layer::read(&home.join("config.toml"), Owner::User)?;
         let mut overrides = BTreeMap::new();
         for (setting, origin, text) in &given.values {
             let value = setting.kind.parse_text(text).ok_or_else(|| ConfigError::Override {
@@ -53,15 +64,33 @@ impl Config {
             values,
             overrides,
             providers,
+            trust: Trust::below(home),
+            project: TrustState::NotNeeded,
         })
     }
 
-    /// This configuration with the project's own file, `.weft/config.toml` below `cwd`, in its place.
+    /// This configuration with the project's own file, `.weft/config.toml` below `cwd`, in its place. What needs trust in
+    /// it counts only if the user trusts exactly that; [`project`](Self::project) tells.
+    ///
+    /// The file is read once: what is judged is what counts.
     pub(crate) fn for_project(&self, cwd: &Path) -> Result<Self, ConfigError> {
-        let layer = Layer::read(&cwd.join(".weft").join("config.toml"), Owner::Project)?;
+        let path = project_file(cwd);
         let mut config = self.clone();
+        let Some(text) = layer::text(&path)? else {
+            return Ok(config);
+        };
+        let mut layer = Layer::parse(&path, &text, Owner::Project)?;
+        config.project = self.trust.of(cwd, &layer.powers);
+        if config.project == TrustState::Trusted {
+            layer = Layer::parse(&path, &text, Owner::TrustedProject)?;
+        }
         config.values.extend(layer.values);
         Ok(config)
+    }
+
+    /// What the project's own file sets that needs trust. All of the file is checked as if it were trusted.
+    pub(crate) fn powers_of(cwd: &Path) -> Result<Powers, ConfigError> {
+        Ok(Layer::read(&project_file(cwd), Owner::TrustedProject)?.powers)
     }
 
     fn value(&self, setting: &Setting) -> Option<&Value> {

@@ -11,6 +11,7 @@ mod args;
 mod commands;
 mod compose;
 mod config;
+mod ending;
 mod logging;
 mod models;
 mod prompt;
@@ -18,6 +19,7 @@ mod scripted;
 mod store;
 mod terminal;
 mod tools;
+mod trust;
 
 use args::{Cli, Command};
 use terminal::harmless;
@@ -31,16 +33,24 @@ fn main() -> ExitCode {
         Command::Demo(args) => in_runtime(commands::demo::run(&args)),
         Command::Replay(args) => in_runtime(commands::replay::run(args)),
         Command::Sessions(args) => commands::sessions::run(args),
+        Command::Exec(args) => commands::exec::run(&args),
+        Command::Trust(args) => commands::trust::run(&args),
+        Command::Completions(args) => commands::completions::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Docs(args) => commands::docs::run(&args).map(|()| ExitCode::SUCCESS),
     };
     outcome.unwrap_or_else(|error| {
         if is_broken_pipe(&error) {
             return ExitCode::from(SIGPIPE);
         }
-        // A reader that has gone away is no reason to complain.
-        let _unread = writeln!(std::io::stderr(), "weft: {}", harmless(&told(&error)));
+        complain(&told(&error));
         ExitCode::FAILURE
     })
+}
+
+/// Says something on stderr.
+fn complain(text: &str) {
+    // A reader that has gone away is no reason to complain.
+    let _unread = writeln!(std::io::stderr(), "weft: {}", harmless(text));
 }
 
 /// How a program ends whose output nobody reads any more.

@@ -40,7 +40,16 @@ impl Palette {
 
 /// Whether stdout is a terminal that may be drawn on and coloured: not with `NO_COLOR` set to anything.
 pub(crate) fn is_live() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stdout().is_terminal() && may_colour()
+}
+
+/// The same of stderr.
+pub(crate) fn is_stderr_live() -> bool {
+    io::stderr().is_terminal() && may_colour()
+}
+
+fn may_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// How large the terminal is, in characters.
@@ -53,7 +62,16 @@ pub(crate) struct Size {
 impl Size {
     /// What stdout's terminal says of itself; 80 by 24 if it says nothing.
     pub(crate) fn of_stdout() -> Self {
-        match rustix::termios::tcgetwinsize(io::stdout()) {
+        Self::of(io::stdout())
+    }
+
+    /// The same of stderr's.
+    pub(crate) fn of_stderr() -> Self {
+        Self::of(io::stderr())
+    }
+
+    fn of(terminal: impl std::os::fd::AsFd) -> Self {
+        match rustix::termios::tcgetwinsize(terminal) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 1 => Self {
                 columns: size.ws_col.into(),
                 rows: size.ws_row.into(),

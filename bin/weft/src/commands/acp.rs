@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
@@ -16,14 +15,9 @@ use weft_toolset::Orphans;
 use crate::args::AcpArgs;
 use crate::compose::Composition;
 use crate::config::{Config, Home, Overrides, settings};
+use crate::ending::{ORPHANS_GRACE, Signals, settle};
 use crate::models::Providers;
 use crate::{logging, scripted, store};
-
-/// How long processes that were left behind may take to die at the end.
-const ORPHANS_GRACE: Duration = Duration::from_secs(2);
-
-/// How long the disk may take at the end to make safe what the sessions wrote.
-const SETTLE_GRACE: Duration = Duration::from_secs(2);
 
 /// Serves one connection, to its end.
 pub(crate) fn run(args: &AcpArgs) -> anyhow::Result<ExitCode> {
@@ -111,44 +105,6 @@ async fn serve_until_signal(options: AcpOptions) -> anyhow::Result<ExitCode> {
         (_, Some(signal)) => Ok(ExitCode::from(128 + signal)),
         (ExitReason::Failed(reason), None) => Err(anyhow::anyhow!(reason)),
         _ => Ok(ExitCode::SUCCESS),
-    }
-}
-
-/// Waits until what the sessions wrote last is safe, but for no disk that hangs.
-async fn settle(store: FileStore) {
-    // Whoever lets go of a store last waits for that.
-    let settled = tokio::task::spawn_blocking(|| drop(store));
-    if tokio::time::timeout(SETTLE_GRACE, settled).await.is_err() {
-        tracing::warn!("the disk hangs: what the sessions wrote last would not survive the death of the machine");
-    }
-}
-
-/// The signals that end the agent in good order.
-#[cfg(unix)]
-struct Signals {
-    hangup: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self {
-            hangup: signal(SignalKind::hangup())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// The number of the first signal that arrives.
-    async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.hangup.recv() => 1,
-            _ = self.interrupt.recv() => 2,
-            _ = self.terminate.recv() => 15,
-        }
     }
 }
 

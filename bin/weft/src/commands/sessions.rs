@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use weft_session::{Clock, FileStore, ListQuery, SessionRow, StoreError, SystemClock};
+use weft_session::{Clock, FileStore, ListQuery, Opening, SessionRow, StoreError, SystemClock};
+use weft_types::SessionId;
 
 use crate::args::{SessionsArgs, SessionsCommand};
 use crate::config::{Config, Home, Overrides};
@@ -52,6 +53,16 @@ fn advised(error: anyhow::Error, folder: &Path) -> anyhow::Error {
         }
         _ => error,
     }
+}
+
+/// The session whose id is `given`, or begins so.
+pub(crate) fn find(store: &FileStore, given: &str) -> anyhow::Result<SessionId> {
+    resolve::session(&all(store)?, given).map_err(|error| advised(error, store.root()))
+}
+
+/// Opens a session to go on with it.
+pub(crate) fn open(store: &FileStore, id: &SessionId) -> anyhow::Result<Opening> {
+    store.open(id).map_err(|error| advised(error.into(), store.root()))
 }
 
 /// Every session, subagents' and blank ones included, the one used last first.

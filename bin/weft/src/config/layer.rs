@@ -1,7 +1,7 @@
 //! One layer of the configuration: one file, read and checked.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -11,14 +11,24 @@ use toml::de::{DeTable, DeValue};
 use super::error::{ConfigError, Source};
 use super::provider::{Provider, parse_providers};
 use super::settings::{Kind, SETTINGS, Setting, Value};
+use crate::trust::{Powers, needs_trust};
 
 /// Whose file it is, and so what it may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     User,
     /// A project's file is as trustworthy as the project: it sets no endpoints, credentials or
-    /// permissions, and nothing that holds for the whole process.
+    /// permissions, and nothing that holds for the whole process. What it sets that [needs trust](needs_trust) is noted
+    /// and left aside.
     Project,
+    /// The file of a project whose [powers](Layer::powers) the user trusts: they count, the rest is as in any project's.
+    TrustedProject,
+}
+
+impl Owner {
+    fn is_user(self) -> bool {
+        self == Self::User
+    }
 }
 
 /// The longest file that is read, in bytes.
@@ -29,18 +39,16 @@ const MAX_BYTES: u64 = 1 << 20;
 pub(crate) struct Layer {
     pub(crate) values: BTreeMap<&'static str, Value>,
     pub(crate) providers: BTreeMap<String, Provider>,
+    /// What a project's file sets that needs trust, whether it counts or not.
+    pub(crate) powers: Powers,
 }
 
 impl Layer {
     /// Reads a file; an absent one sets nothing.
     pub(crate) fn read(path: &Path, owner: Owner) -> Result<Self, ConfigError> {
-        match text_of(path) {
-            Ok(text) => Self::parse(path, &text, owner),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(ConfigError::Read {
-                path: path.to_owned(),
-                error,
-            }),
+        match text(path)? {
+            Some(text) => Self::parse(path, &text, owner),
+            None => Ok(Self::default()),
         }
     }
 
@@ -64,13 +72,19 @@ impl Layer {
         for (name, value) in table {
             let key = format!("{prefix}{}", name.get_ref());
             let at = name.span().start;
-            if key == "providers" {
+            if !owner.is_user() && needs_trust(&key) {
+                self.powers.add(&key, value.get_ref());
                 if owner == Owner::Project {
+                    continue;
+                }
+            }
+            if key == "providers" {
+                if !owner.is_user() {
                     return Err(source.error(at, refusal(&key)));
                 }
                 self.providers = parse_providers(source, value)?;
             } else if let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) {
-                if owner == Owner::Project && !setting.project {
+                if !owner.is_user() && !setting.project {
                     return Err(source.error(at, refusal(&key)));
                 }
                 self.values.insert(setting.key, read_value(source, setting, value)?);
@@ -89,9 +103,23 @@ impl Layer {
     }
 }
 
-/// The text of a file. A project may hold anything under its name: a device would never end, a pipe be waited for.
+/// The text of a configuration file, read once: whoever judges it and uses it has the same text. `None` if there is none.
+pub(super) fn text(path: &Path) -> Result<Option<String>, ConfigError> {
+    match text_of(path) {
+        Ok(text) => Ok(Some(text)),
+        // A file where the folder is expected holds no file either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(ConfigError::Read {
+            path: path.to_owned(),
+            error,
+        }),
+    }
+}
+
+/// A project may hold anything under its name: a device would never end, a pipe be waited for.
 fn text_of(path: &Path) -> io::Result<String> {
-    let found = fs::metadata(path)?;
+    let file = open(path)?;
+    let found = file.metadata()?;
     if !found.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
@@ -99,8 +127,21 @@ fn text_of(path: &Path) -> io::Result<String> {
         return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
     }
     let mut text = String::new();
-    File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
+    file.take(MAX_BYTES).read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// Opens whatever is there without waiting for it, so that what is looked at is what is read.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
+    }
+    options.open(path)
 }
 
 fn refusal(key: &str) -> String {

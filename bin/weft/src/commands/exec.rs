@@ -1,0 +1,177 @@
+//! `weft exec`: one turn without an editor.
+//!
+//! It opens the same agents as `weft acp` does, through the same factory, and is their only client: [`Denier`] answers
+//! their questions, [`Output`] prints what happens, [`Outcome`] is what became of it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio_util::sync::CancellationToken;
+use weft_agent::{Agent, PermissionMode};
+use weft_session::{Clock, FileStore, SystemClock};
+use weft_toolset::Orphans;
+use weft_types::{ContentBlock, TurnEnd};
+
+use crate::args::ExecArgs;
+use crate::compose::Composition;
+use crate::config::{Config, Home, Overrides, settings};
+use crate::ending::{ORPHANS_GRACE, Signals, settle};
+use crate::models::Providers;
+use crate::{logging, store};
+use denier::Denier;
+use outcome::{Ending, Outcome};
+use output::Output;
+
+mod denier;
+mod open;
+mod outcome;
+mod output;
+mod progress;
+mod prompt;
+
+/// The exit code of wrong usage, which is also that of the argument parser.
+const USAGE: u8 = 2;
+
+/// Runs one turn to its end.
+pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
+    let home = Home::find()?;
+    logging::init(&home.config);
+    let config = Config::load(&home.config, &overrides(args))?;
+    // Before anything is started: reading stdin may take as long as it likes, and Ctrl-C ends it.
+    let prompt = match prompt::of(args.prompt.as_deref(), config.size(&settings::LINE_LIMIT))? {
+        Ok(text) => vec![ContentBlock::text(text)],
+        Err(usage) => {
+            crate::complain(&usage);
+            return Ok(ExitCode::from(USAGE));
+        }
+    };
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = store::open(&config, home.sessions, "weft exec", Arc::clone(&clock))?;
+    let providers = Providers::new(&config)?;
+    let job = Job {
+        grace: config.span(&settings::TOOL_CANCEL_GRACE) + config.span(&settings::CLOSE_GRACE),
+        agents: Composition::new(config.clone(), providers, store.clone(), clock)?,
+        store: store.clone(),
+        config,
+        prompt,
+        args,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(async {
+        let ended = job.run().await;
+        settle(store).await;
+        ended
+    });
+    // Whatever still runs has had its grace.
+    runtime.shutdown_background();
+    ended
+}
+
+/// What the flags and the environment say; an empty text says nothing.
+fn overrides(args: &ExecArgs) -> Overrides {
+    let given = [
+        (&settings::MODEL, "--model or WEFT_MODEL", &args.model),
+        (&settings::MODE, "--mode or WEFT_MODE", &args.mode),
+        (&settings::MAX_STEPS, "--max-steps", &args.max_steps),
+    ];
+    let values = given.into_iter().filter_map(|(setting, origin, value)| {
+        let value = value.clone().filter(|value| !value.is_empty())?;
+        Some((setting, origin, value))
+    });
+    Overrides {
+        values: values.collect(),
+    }
+}
+
+/// Everything that one turn takes.
+struct Job<'a> {
+    args: &'a ExecArgs,
+    config: Config,
+    store: FileStore,
+    agents: Composition,
+    prompt: Vec<ContentBlock>,
+    /// How long the turn may take to end once it was stopped.
+    grace: Duration,
+}
+
+impl Job<'_> {
+    async fn run(self) -> anyhow::Result<ExitCode> {
+        let orphans = Orphans::adopt().context("failed to take charge of orphaned processes")?;
+        let mut signals = Signals::listen().context("failed to listen for signals")?;
+        let ended = self.turn(&mut signals).await;
+        if let Err(survivors) = orphans.end(ORPHANS_GRACE).await {
+            tracing::warn!(%survivors, "processes outlive the agent");
+        }
+        ended
+    }
+
+    async fn turn(&self, signals: &mut Signals) -> anyhow::Result<ExitCode> {
+        let denier = Arc::new(Denier::default());
+        let agent = tokio::select! {
+            agent = open::agent(self, &denier) => agent?,
+            signal = signals.next() => return Ok(ExitCode::from(128 + signal)),
+        };
+        self.choose(&agent)?;
+        let broken = CancellationToken::new();
+        let output = Arc::new(Output::new(&agent, self.args, broken.clone()));
+        let _shown = output.watch(&agent);
+        denier.tell(&output);
+        let ending = self.drive(&agent, signals, &broken).await;
+        if !ending.is_stuck() {
+            agent.close().await;
+        }
+        let outcome = Outcome::of(&agent, ending, denier.denied());
+        output.end(&outcome)?;
+        Ok(ExitCode::from(outcome.code()))
+    }
+
+    /// What the flags say goes before what the session remembers.
+    fn choose(&self, agent: &Agent) -> anyhow::Result<()> {
+        let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        if let Some(model) = given(&self.args.model) {
+            agent.set_model(&model)?;
+        }
+        if let Some(mode) = given(&self.args.mode).as_deref().and_then(PermissionMode::parse) {
+            agent.set_mode(mode);
+        }
+        Ok(())
+    }
+
+    /// The turn to its end, or until something stops it and its grace is over.
+    async fn drive(&self, agent: &Agent, signals: &mut Signals, broken: &CancellationToken) -> Ending {
+        let work = answer(agent, self.prompt.clone());
+        tokio::pin!(work);
+        let overdue = async {
+            match self.args.timeout {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending().await,
+            }
+        };
+        let stopped = tokio::select! {
+            biased;
+            ending = &mut work => return ending,
+            signal = signals.next() => Ending::Signal { signal, stuck: false },
+            () = broken.cancelled() => Ending::Unread { stuck: false },
+            () = overdue => Ending::TimedOut { stuck: false },
+        };
+        agent.cancel();
+        tokio::select! {
+            biased;
+            _ended = &mut work => stopped,
+            // Who interrupts twice does not want to wait.
+            _again = signals.next() => stopped.stuck(),
+            () = tokio::time::sleep(self.grace) => stopped.stuck(),
+        }
+    }
+}
+
+async fn answer(agent: &Agent, prompt: Vec<ContentBlock>) -> Ending {
+    match agent.prompt(prompt) {
+        Ok(turn) => Ending::Turn(turn.ended().await),
+        Err(refused) => Ending::Turn(TurnEnd::Error {
+            message: refused.to_string(),
+        }),
+    }
+}

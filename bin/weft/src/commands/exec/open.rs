@@ -1,0 +1,132 @@
+//! The session that a turn runs in: a fresh one, or one that is taken up again.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use weft_acp::{AgentFactory as _, LoadSession, NewSession};
+use weft_agent::Agent;
+use weft_session::{FileStore, ListQuery, Opening, Session, mint_session_id};
+use weft_tools::Extensions;
+use weft_types::{Origin, SessionId};
+
+use super::Job;
+use super::denier::Denier;
+use crate::commands::sessions;
+
+/// The agent of the session that was asked for.
+pub(super) async fn agent(job: &Job<'_>, denier: &Arc<Denier>) -> anyhow::Result<Agent> {
+    match chosen(job).await? {
+        Some(id) => again(job, denier, id).await,
+        None => fresh(job, denier).await,
+    }
+}
+
+/// The stored session that was asked for, if one was.
+async fn chosen(job: &Job<'_>) -> anyhow::Result<Option<SessionId>> {
+    let store = job.store.clone();
+    if let Some(given) = job.args.session.clone() {
+        return blocking(move || sessions::find(&store, &given).map(Some)).await;
+    }
+    if job.args.continue_last {
+        let folder = folder(job)?;
+        return blocking(move || last_of(&store, &folder).map(Some)).await;
+    }
+    Ok(None)
+}
+
+fn last_of(store: &FileStore, folder: &Path) -> anyhow::Result<SessionId> {
+    let query = ListQuery {
+        cwd: Some(folder.to_owned()),
+        origin: Some(Origin::User),
+        limit: 1,
+        ..ListQuery::default()
+    };
+    let last = store.list(&query)?.rows.into_iter().next();
+    let last = last.with_context(|| {
+        format!(
+            "there is no session in {} to go on with\nhint: weft exec without --continue starts one",
+            folder.display()
+        )
+    })?;
+    Ok(last.id)
+}
+
+/// The folder of a fresh session: it is there, and its name is without links.
+fn folder(job: &Job<'_>) -> anyhow::Result<PathBuf> {
+    let given = job.args.cd.as_deref().unwrap_or(Path::new("."));
+    let folder = (given.canonicalize()).with_context(|| format!("failed to find the folder {}", given.display()))?;
+    anyhow::ensure!(
+        folder.is_dir(),
+        "failed to work in {}: it is not a folder",
+        folder.display()
+    );
+    Ok(folder)
+}
+
+async fn fresh(job: &Job<'_>, denier: &Arc<Denier>) -> anyhow::Result<Agent> {
+    let cwd = folder(job)?;
+    tell_trust(job, &cwd)?;
+    let session = NewSession {
+        id: mint_session_id(),
+        cwd,
+        additional_directories: Vec::new(),
+        mcp_servers: Vec::new(),
+        lent: Extensions::new(),
+        approver: Arc::clone(denier) as _,
+    };
+    Ok(job.agents.open(session).await?)
+}
+
+async fn again(job: &Job<'_>, denier: &Arc<Denier>, id: SessionId) -> anyhow::Result<Agent> {
+    let store = job.store.clone();
+    let opening = blocking(move || sessions::open(&store, &id)).await?;
+    let header = opening.header().clone();
+    let id = &header.id;
+    anyhow::ensure!(
+        header.origin == Origin::User,
+        "session {id} is that of a subagent; go on with the session that started it"
+    );
+    let cwd = PathBuf::from(&header.cwd);
+    anyhow::ensure!(
+        cwd.is_dir(),
+        "session {id} works in {}, which is not there\nhint: weft sessions import --cwd DIR moves an export of it",
+        cwd.display()
+    );
+    tell_trust(job, &cwd)?;
+    let stored = LoadSession {
+        cwd,
+        additional_directories: Vec::new(),
+        mcp_servers: Vec::new(),
+        lent: Extensions::new(),
+        approver: Arc::clone(denier) as _,
+        header,
+    };
+    let loading = job.agents.load(stored).await?;
+    let session = blocking(move || read(opening)).await?;
+    Ok((loading.start)(session))
+}
+
+/// Reads what there is, says what is to be known of it, and goes on from there.
+fn read(mut opening: Opening) -> anyhow::Result<Arc<Session>> {
+    while !opening.next_page()?.is_empty() {}
+    for note in opening.notes() {
+        crate::complain(&note.to_string());
+    }
+    Ok(opening.finish()?)
+}
+
+/// Says what of the project's settings is left aside.
+fn tell_trust(job: &Job<'_>, cwd: &Path) -> anyhow::Result<()> {
+    if let Some(notice) = job.config.for_project(cwd)?.project.notice(cwd) {
+        let _unread = writeln!(std::io::stderr(), "weft: {notice}");
+    }
+    Ok(())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .context("failed to read the store")?
+}

@@ -1,0 +1,161 @@
+//! What became of a turn: the exit code, the last line of JSON, and the words on stderr.
+
+use serde_json::{Value, json};
+use weft_agent::Agent;
+use weft_types::{AssistantBlock, EventBody, SessionId, TurnEnd, Usage};
+
+use super::denier::Denied;
+
+/// How the turn ended, or what ended it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Ending {
+    /// By itself.
+    Turn(TurnEnd),
+    /// A signal came; `stuck` where the turn did not end within its grace.
+    Signal { signal: u8, stuck: bool },
+    /// The time was over.
+    TimedOut { stuck: bool },
+    /// Nobody reads stdout any more.
+    Unread { stuck: bool },
+}
+
+impl Ending {
+    /// The same, where the turn did not end within its grace.
+    pub(super) fn stuck(self) -> Self {
+        match self {
+            Self::Signal { signal, .. } => Self::Signal { signal, stuck: true },
+            Self::TimedOut { .. } => Self::TimedOut { stuck: true },
+            Self::Unread { .. } => Self::Unread { stuck: true },
+            turn @ Self::Turn(_) => turn,
+        }
+    }
+
+    /// Whether the agent cannot be waited for.
+    pub(super) fn is_stuck(&self) -> bool {
+        match self {
+            Self::Turn(_) => false,
+            Self::Signal { stuck, .. } | Self::TimedOut { stuck } | Self::Unread { stuck } => *stuck,
+        }
+    }
+}
+
+/// All that is told of a turn at its end.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) session: SessionId,
+    pub(super) ending: Ending,
+    /// The last text that the model said in the turn; empty if there is none.
+    pub(super) text: String,
+    pub(super) usage: Option<Usage>,
+    pub(super) denied: Vec<Denied>,
+}
+
+impl Outcome {
+    pub(super) fn of(agent: &Agent, ending: Ending, denied: Vec<Denied>) -> Self {
+        let events = agent.session().last_turn();
+        let answers: Vec<_> = events
+            .iter()
+            .filter_map(|event| match &event.body {
+                EventBody::AssistantMessage { content, usage, .. } => Some((text_of(content), *usage)),
+                _ => None,
+            })
+            .collect();
+        let usage = answers.iter().filter_map(|(_, usage)| *usage).reduce(sum);
+        let text = answers.into_iter().rev().map(|(text, _)| text);
+        Self {
+            session: agent.session().id().clone(),
+            ending,
+            text: text
+                .into_iter()
+                .find(|text| !text.trim().is_empty())
+                .unwrap_or_default(),
+            usage,
+            denied,
+        }
+    }
+
+    /// What the process ends with.
+    pub(super) fn code(&self) -> u8 {
+        match &self.ending {
+            Ending::Turn(TurnEnd::Completed) => 0,
+            Ending::Turn(TurnEnd::MaxTokens | TurnEnd::MaxSteps | TurnEnd::Refusal) => 3,
+            Ending::Turn(TurnEnd::Aborted { .. } | TurnEnd::Interrupted | TurnEnd::Error { .. }) => 1,
+            Ending::TimedOut { .. } => 124,
+            Ending::Signal { signal, .. } => 128 + signal,
+            Ending::Unread { .. } => crate::SIGPIPE,
+        }
+    }
+
+    /// Whether the text is an answer: the whole of it, or as far as the model came.
+    pub(super) fn is_answer(&self) -> bool {
+        matches!(self.code(), 0 | 3)
+    }
+
+    /// Why there is no answer, or none that is whole.
+    pub(super) fn problem(&self) -> Option<String> {
+        Some(match &self.ending {
+            Ending::Turn(TurnEnd::Completed) | Ending::Unread { .. } => return None,
+            Ending::Turn(TurnEnd::Error { message }) => message.clone(),
+            Ending::Turn(TurnEnd::MaxTokens) => "the answer ended at the model's token limit".to_owned(),
+            Ending::Turn(TurnEnd::MaxSteps) => {
+                "the turn ended at agent.max_steps\nhint: --max-steps N, or --continue to go on".to_owned()
+            }
+            Ending::Turn(TurnEnd::Refusal) => "the model refused".to_owned(),
+            Ending::Turn(TurnEnd::Aborted { .. } | TurnEnd::Interrupted) => "the turn was cancelled".to_owned(),
+            Ending::TimedOut { .. } => {
+                format!(
+                    "the turn was not done within --timeout and was cancelled\nhint: weft exec --session {} goes on",
+                    self.session
+                )
+            }
+            Ending::Signal { stuck: false, .. } => format!("cancelled; session {}", self.session),
+            Ending::Signal { stuck: true, .. } => format!("ended without waiting; session {}", self.session),
+        })
+    }
+
+    /// The last line of `--json`.
+    pub(super) fn to_json(&self) -> Value {
+        let denied = self.denied.iter().map(|denied| {
+            let Denied { call_id, tool, title } = denied;
+            json!({"callId": call_id, "tool": tool, "title": title})
+        });
+        let mut data = json!({
+            "session": self.session,
+            "exitCode": self.code(),
+            "reason": self.reason(),
+            "text": self.text,
+            "denied": denied.collect::<Vec<_>>(),
+        });
+        if let Some(usage) = &self.usage {
+            data["usage"] = json!(usage);
+        }
+        json!({"type": "result", "data": data})
+    }
+
+    /// How the turn ended, in the log's words where it has some.
+    fn reason(&self) -> Value {
+        match &self.ending {
+            Ending::Turn(end) => json!(end),
+            Ending::TimedOut { .. } => json!({"kind": "timed_out"}),
+            Ending::Signal { signal, .. } => json!({"kind": "signal", "signal": signal}),
+            Ending::Unread { .. } => json!({"kind": "unread"}),
+        }
+    }
+}
+
+fn text_of(content: &[AssistantBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        AssistantBlock::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn sum(one: Usage, other: Usage) -> Usage {
+    Usage {
+        input_tokens: one.input_tokens.saturating_add(other.input_tokens),
+        output_tokens: one.output_tokens.saturating_add(other.output_tokens),
+        cached_input_tokens: one.cached_input_tokens.saturating_add(other.cached_input_tokens),
+        reasoning_tokens: one.reasoning_tokens.saturating_add(other.reasoning_tokens),
+    }
+}

@@ -1,0 +1,5 @@
+//! The commands that need no editor, the real program with a scripted model.
+
+mod exec;
+mod support;
+mod trust;
