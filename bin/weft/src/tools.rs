@@ -19,7 +19,7 @@ pub(crate) fn registry(config: &Config, secret_variables: &[String]) -> anyhow::
     for tool in all(config, secret_variables)? {
         let name = tool.spec().name;
         registry
-            .register(tool)
+            .register_known(tool)
             .with_context(|| format!("failed to register the tool {name}"))?
             .keep();
     }
@@ -135,4 +135,17 @@ pub(crate) fn catalogue() -> anyhow::Result<String> {
         )?;
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schemas_of_all_tools_are_sound() {
+        let registry = ToolRegistry::new(ToolLimits::default());
+        for tool in all(&Config::default(), &[]).expect("the defaults are within their bounds") {
+            registry.register(tool).expect("its schemas can be compiled").keep();
+        }
+    }
 }

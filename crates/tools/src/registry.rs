@@ -86,7 +86,17 @@ impl ToolRegistry {
     /// Fails for a name that is taken in this layer, reserved or not of 1 to 64 letters, digits, `_` and
     /// `-`, and for a schema that cannot be compiled or, of the parameters, is not that of an object.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Registration, RegisterError> {
-        let definition = Arc::new(Definition::new(tool)?);
+        self.add(Definition::new(tool)?)
+    }
+
+    /// Like [`register`](Self::register), for a tool whose schemas are part of the program and known to be sound: they
+    /// are compiled at its first call, and if that fails, so do all its calls.
+    pub fn register_known(&self, tool: Arc<dyn Tool>) -> Result<Registration, RegisterError> {
+        self.add(Definition::known(tool)?)
+    }
+
+    fn add(&self, definition: Definition) -> Result<Registration, RegisterError> {
+        let definition = Arc::new(definition);
         let name = definition.name().to_owned();
         let number = self
             .layer

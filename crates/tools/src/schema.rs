@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::OnceLock;
+
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
@@ -19,29 +21,45 @@ const VIOLATION_BYTES: usize = 300;
 /// How often a pattern may backtrack before it counts as no match.
 const BACKTRACK_LIMIT: usize = 100_000;
 
-/// A schema that values can be checked against. It never reaches for anything outside itself.
+/// A schema (draft 2020-12) that values can be checked against. It never reaches for anything outside itself.
 #[derive(Debug)]
 pub(crate) struct Schema {
-    validator: Validator,
+    source: Value,
+    /// Compiled when it is first needed, or why it cannot be.
+    validator: OnceLock<Result<Validator, String>>,
 }
 
 impl Schema {
-    /// Compiles a schema (draft 2020-12).
-    pub(crate) fn compile(schema: &Value) -> Result<Self, String> {
-        if is_deeper_than(schema, MAX_DEPTH) {
-            return Err(format!("it is nested deeper than {MAX_DEPTH} levels"));
-        }
-        let validator = jsonschema::draft202012::options()
-            .offline()
-            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
-            .build(schema)
-            .map_err(|error| excerpt(&error.to_string(), VIOLATION_BYTES))?;
-        Ok(Self { validator })
+    /// A schema that is known to be sound: compiling all of a session's takes a megabyte of code and memory that most
+    /// sessions never need.
+    pub(crate) fn known(source: Value) -> Self {
+        let validator = OnceLock::new();
+        Self { source, validator }
+    }
+
+    /// Compiles it now, if it is not yet.
+    pub(crate) fn compiled(&self) -> Result<(), String> {
+        self.validator().map(drop)
+    }
+
+    fn validator(&self) -> Result<&Validator, String> {
+        let compiled = self.validator.get_or_init(|| {
+            if is_deeper_than(&self.source, MAX_DEPTH) {
+                return Err(format!("it is nested deeper than {MAX_DEPTH} levels"));
+            }
+            jsonschema::draft202012::options()
+                .offline()
+                .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
+                .build(&self.source)
+                .map_err(|error| excerpt(&error.to_string(), VIOLATION_BYTES))
+        });
+        compiled.as_ref().map_err(Clone::clone)
     }
 
     /// Checks a value; the error lists its violations with their paths, separated by "; ".
     pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
-        let mut errors = self.validator.iter_errors(value);
+        let validator = (self.validator()).map_err(|reason| format!("its schema cannot be used: {reason}"))?;
+        let mut errors = validator.iter_errors(value);
         let mut texts: Vec<String> = errors
             .by_ref()
             .take(MAX_VIOLATIONS)
@@ -65,7 +83,7 @@ impl Schema {
     }
 
     pub(crate) fn is_valid(&self, value: &Value) -> bool {
-        self.validator.is_valid(value)
+        self.validator().is_ok_and(|validator| validator.is_valid(value))
     }
 }
 

@@ -262,7 +262,10 @@ fn a_bad_flag_names_itself() {
     let error = Config::load(home.path(), &flags)
         .expect_err("must be refused")
         .to_string();
-    assert_eq!(error, "--mode: found \"yolo\", expected \"plan\" or \"ask\" or \"accept-edits\" or \"full\"");
+    assert_eq!(
+        error,
+        "--mode: found \"yolo\", expected \"plan\" or \"ask\" or \"accept-edits\" or \"full\""
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A registered tool: its definition as it was at registration, with its schemas compiled.
+//! A registered tool: its definition as it was at registration.
 
 use std::sync::Arc;
 
@@ -25,20 +25,33 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
+    /// The tool with its schemas compiled.
     pub(crate) fn new(tool: Arc<dyn Tool>) -> Result<Self, RegisterError> {
-        let spec = tool.spec();
-        check_name(&spec.name)?;
+        let definition = Self::known(tool)?;
         let unsupported = |schema, reason| RegisterError::UnsupportedSchema {
-            name: spec.name.clone(),
+            name: definition.spec.name.clone(),
             schema,
             reason,
         };
-        if spec.parameters.get("type").and_then(Value::as_str) != Some("object") {
-            let reason = "its type must be \"object\"".to_owned();
-            return Err(unsupported("parameters", reason));
+        for (name, schema) in [("parameters", &definition.parameters), ("output", &definition.output)] {
+            schema.compiled().map_err(|reason| unsupported(name, reason))?;
         }
-        let parameters = Schema::compile(&spec.parameters).map_err(|reason| unsupported("parameters", reason))?;
-        let output = Schema::compile(&tool.output_schema()).map_err(|reason| unsupported("output", reason))?;
+        Ok(definition)
+    }
+
+    /// The tool with its schemas as they are, to be compiled at its first call.
+    pub(crate) fn known(tool: Arc<dyn Tool>) -> Result<Self, RegisterError> {
+        let spec = tool.spec();
+        check_name(&spec.name)?;
+        if spec.parameters.get("type").and_then(Value::as_str) != Some("object") {
+            return Err(RegisterError::UnsupportedSchema {
+                name: spec.name,
+                schema: "parameters",
+                reason: "its type must be \"object\"".to_owned(),
+            });
+        }
+        let parameters = Schema::known(spec.parameters.clone());
+        let output = Schema::known(tool.output_schema());
         Ok(Self {
             spec,
             tool,

@@ -129,6 +129,19 @@ fn schemas_are_compiled_at_registration() {
     }
 }
 
+#[tokio::test]
+async fn a_known_tool_whose_schema_is_unsound_after_all_fails_its_calls() {
+    let registry = empty();
+    let mut tool = TestTool::idle("read");
+    tool.output = json!({ "type": "nothing" });
+    registry
+        .register_known(Arc::new(tool))
+        .expect("not looked at yet")
+        .keep();
+    let error = registry.execute(call("c", "read")).await.outcome.expect_err("it cannot be checked");
+    assert!(error.message().contains("its schema cannot be used: "), "{error}");
+}
+
 fn three() -> ToolRegistry {
     let root = empty();
     for name in ["read", "write", "bash"] {
