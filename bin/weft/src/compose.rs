@@ -6,7 +6,9 @@ use std::sync::Arc;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError};
-use weft_agent::{Agent, AgentOptions, InProcess, Limits, PermissionMode, Permissions, SubagentLimits, Subagents};
+use weft_agent::{
+    Agent, AgentOptions, ContextLimits, InProcess, Limits, PermissionMode, Permissions, SubagentLimits, Subagents,
+};
 use weft_model::{AgentRole, Models};
 use weft_session::{Clock, FileStore, Session, Sessions as _};
 use weft_tools::{Approver, CallLimits, Extensions, ToolRegistry};
@@ -144,7 +146,11 @@ impl Shared {
 
     fn limits(&self, config: &Config) -> anyhow::Result<Limits> {
         let calls = CallLimits::default().max_parallel(config.size(&settings::MAX_PARALLEL_CALLS))?;
+        let context = ContextLimits::default()
+            .compact_at(config.count(&settings::COMPACT_AT))?
+            .results(config.count(&settings::RESULTS_PERCENT))?;
         Ok(Limits::default()
+            .context(context)
             .max_steps(u32::try_from(config.count(&settings::MAX_STEPS))?)?
             .attempts(u32::try_from(config.count(&settings::MAX_ATTEMPTS))?)?
             .retry_after_max(config.span(&settings::MAX_RETRY_WAIT))?

@@ -12,9 +12,11 @@ use weft_tools::{Approver, Extensions, ToolRegistry};
 use weft_types::{AbortCause, AgentId, ContentBlock, TurnEnd, text_of};
 
 use crate::actor::{self, Lifeline, Prompt};
+use crate::command::own_commands;
+use crate::meter::Meter;
 use crate::slot::Slot;
 use crate::turn::Turns;
-use crate::{Command, Jitter, Limits, ModelChoice, PermissionMode, Permissions, Subagents};
+use crate::{AgentUsage, Command, Jitter, Limits, ModelChoice, PermissionMode, Permissions, Subagents};
 
 /// The handle of an agent: clones share one actor, which owns the session's turns.
 ///
@@ -51,7 +53,8 @@ pub struct AgentOptions {
     pub approver: Option<Arc<dyn Approver>>,
     /// What it lends to its tools beside its folder and itself; subagents inherit it.
     pub lent: Extensions,
-    /// What the user can start a prompt with, as `/name`.
+    /// What the user can start a prompt with, as `/name`, beside the agent's own commands: those of its
+    /// [library](crate::Library), which it must be lent.
     pub commands: Vec<Command>,
     /// Where its tools may start other agents.
     pub subagents: Arc<Subagents>,
@@ -128,6 +131,7 @@ struct Handle {
     model: Arc<ModelChoice>,
     permissions: Arc<Permissions>,
     commands: Vec<Command>,
+    meter: Meter,
     session: Arc<Session>,
     tools: ToolRegistry,
     cwd: PathBuf,
@@ -152,6 +156,16 @@ impl Handle {
     }
 }
 
+/// A user's agent answers some commands by itself.
+fn commands_of(options: &AgentOptions) -> Vec<Command> {
+    let mut commands = match options.role {
+        AgentRole::Main => own_commands(),
+        AgentRole::Subagent => Vec::new(),
+    };
+    commands.extend(options.commands.iter().cloned());
+    commands
+}
+
 impl Agent {
     /// Starts an actor. Call it inside of a tokio runtime.
     pub fn spawn(options: AgentOptions) -> Self {
@@ -159,12 +173,14 @@ impl Agent {
         // One turn may be in flight, so there is never a second prompt to hold.
         let (prompts, inbox) = mpsc::channel(1);
         let model = Arc::new(ModelChoice::new(options.model.clone()));
+        let meter = Meter::of(&options.lent);
         let handle = Handle {
             id,
             models: Arc::clone(&options.models),
             model: Arc::clone(&model),
             permissions: Arc::clone(&options.permissions),
-            commands: options.commands.clone(),
+            commands: commands_of(&options),
+            meter: meter.clone(),
             session: Arc::clone(&options.session),
             tools: options.tools.clone(),
             cwd: PathBuf::from(&options.session.header().cwd),
@@ -179,7 +195,7 @@ impl Agent {
             stopped: handle.stopped.clone(),
         };
         // Made here, so that the agent's policies are in force before anybody has the handle.
-        let turns = Turns::new(id, options, model);
+        let turns = Turns::new(id, options, model, meter);
         tokio::spawn(actor::run(lifeline, inbox, turns));
         Self {
             handle: Arc::new(handle),
@@ -236,7 +252,12 @@ impl Agent {
         Ok(())
     }
 
-    /// What the user can start a prompt with, as `/name`.
+    /// What it and those that it started have used.
+    pub fn usage(&self) -> AgentUsage {
+        self.handle.meter.read()
+    }
+
+    /// What the user can start a prompt with, as `/name`: its own commands, then those of its library.
     pub fn commands(&self) -> &[Command] {
         &self.handle.commands
     }

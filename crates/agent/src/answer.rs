@@ -36,7 +36,8 @@ pub(crate) enum Ended {
 
 /// Who receives, and how much.
 pub(crate) struct Receiver<'a> {
-    pub(crate) session: &'a Session,
+    /// Where it is shown as it comes; absent for an answer that is not for the user.
+    pub(crate) shown: Option<&'a Session>,
     pub(crate) place: Place,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) answer_bytes: usize,
@@ -97,7 +98,9 @@ impl Receiver<'_> {
         received.shown = true;
         received.append(kind, &text);
         let Place { turn, step } = self.place;
-        self.session.delta(Delta { turn, step, kind, text });
+        if let Some(session) = self.shown {
+            session.delta(Delta { turn, step, kind, text });
+        }
     }
 }
 

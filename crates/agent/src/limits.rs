@@ -18,6 +18,7 @@ pub struct Limits {
     pub(crate) retry_after_max: Duration,
     pub(crate) answer_bytes: usize,
     pub(crate) calls: CallLimits,
+    pub(crate) context: ContextLimits,
 }
 
 impl Default for Limits {
@@ -30,6 +31,7 @@ impl Default for Limits {
             retry_after_max: Duration::from_secs(120),
             answer_bytes: 16 << 20,
             calls: CallLimits::default(),
+            context: ContextLimits::default(),
         }
     }
 }
@@ -77,10 +79,58 @@ impl Limits {
         Ok(Self { answer_bytes, ..self })
     }
 
+    /// Sets how much of the model's context is used.
+    #[must_use]
+    pub fn context(self, context: ContextLimits) -> Self {
+        Self { context, ..self }
+    }
+
     /// Sets how the calls of one step are scheduled.
     #[must_use]
     pub fn calls(self, calls: CallLimits) -> Self {
         Self { calls, ..self }
+    }
+}
+
+/// How much of a model's context is used for what.
+///
+/// By default the conversation is summed up when 85 percent are full, and the results of one step may take 30 percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextLimits {
+    compact_at: u64,
+    results: u64,
+}
+
+impl Default for ContextLimits {
+    fn default() -> Self {
+        Self {
+            compact_at: 85,
+            results: 30,
+        }
+    }
+}
+
+impl ContextLimits {
+    /// Sets how full the context may be before the conversation is summed up, in percent: 20 to 100. At 100 it is
+    /// summed up only when the provider refuses a request as too long.
+    pub fn compact_at(self, percent: u64) -> Result<Self, InvalidLimit> {
+        let compact_at = InvalidLimit::check("context.compact_at", percent, &(20..=100))?;
+        Ok(Self { compact_at, ..self })
+    }
+
+    /// Sets how much of the context the results of one step may take together, in percent: 5 to 90.
+    pub fn results(self, percent: u64) -> Result<Self, InvalidLimit> {
+        let results = InvalidLimit::check("context.results_percent", percent, &(5..=90))?;
+        Ok(Self { results, ..self })
+    }
+
+    pub(crate) fn is_full(&self, tokens: u64, window: u64) -> bool {
+        self.compact_at < 100 && tokens.saturating_mul(100) >= window.saturating_mul(self.compact_at)
+    }
+
+    /// The tokens that the results of one step may take together.
+    pub(crate) fn results_of(&self, window: u64) -> u64 {
+        window.saturating_mul(self.results) / 100
     }
 }
 
@@ -182,6 +232,21 @@ mod tests {
             [1_024, 1 << 30],
             "limit answer_bytes is 1023, expected 1024 to 1073741824; \
              limit answer_bytes is 1073741825, expected 1024 to 1073741824",
+        );
+    }
+
+    #[test]
+    fn the_context_is_full_at_its_limit_and_never_at_a_hundred_percent() {
+        let limits = ContextLimits::default();
+        assert!(limits.is_full(85, 100) && !limits.is_full(84, 100));
+        let never = limits.compact_at(100).expect("in range");
+        assert!(!never.is_full(1_000, 100));
+        assert_eq!(limits.results_of(1_000), 300);
+        let errors = [limits.compact_at(19), limits.compact_at(101), limits.results(4)];
+        let settings: Vec<_> = errors.map(|error| error.expect_err("out of range").setting()).into();
+        assert_eq!(
+            settings,
+            ["context.compact_at", "context.compact_at", "context.results_percent"]
         );
     }
 

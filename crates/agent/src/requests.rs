@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weft_model::{Model, ModelRequest, RequestOrigin};
-use weft_types::{EventBody, HeaderReason, StopReason, TurnEnd};
+use weft_model::{Model, ModelErrorKind, ModelRequest, RequestOrigin, ResolvedModel};
+use weft_types::{CompactionReason, EventBody, HeaderReason, StopReason, TurnEnd};
 
 use crate::answer::{Ended, Received, Receiver};
 use crate::backoff::wait_after;
+use crate::compaction::{Compacted, Wish, id_of};
 use crate::history::RequestHeader;
 use crate::slot::TurnCancel;
 use crate::turn::{LoopError, Place, Turns};
@@ -26,6 +27,8 @@ enum Judged {
     Done(Asked),
     /// Another one, after a wait, for this reason.
     Again(Duration, String),
+    /// The request is too long for the model, in its provider's words.
+    TooLong(String),
 }
 
 /// The attempts at one answer.
@@ -33,6 +36,7 @@ enum Judged {
 struct Attempts {
     made: u32,
     was_empty: bool,
+    was_too_long: bool,
 }
 
 impl Turns {
@@ -42,7 +46,8 @@ impl Turns {
             Ok(resolved) => resolved,
             Err(error) => return Ok(Asked::Ended(failed(error.message()))),
         };
-        let header = self.log_header(format!("{}/{}", resolved.provider, resolved.name))?;
+        let header = self.log_header(id_of(&resolved))?;
+        self.make_room(place, &resolved, cancel).await?;
         let mut attempts = Attempts::default();
         loop {
             attempts.made += 1;
@@ -53,6 +58,13 @@ impl Turns {
             let answer = self.receive(place, cancel, &resolved.model, request).await;
             let (delay, message) = match self.judge(place, cancel, &mut attempts, answer)? {
                 Judged::Done(asked) => return Ok(asked),
+                Judged::TooLong(message) => match self
+                    .after_overflow((place, cancel), &resolved, &mut attempts, message)
+                    .await?
+                {
+                    Some(end) => return Ok(Asked::Ended(end)),
+                    None => continue,
+                },
                 Judged::Again(delay, message) => (delay, message),
             };
             self.append(retry(place, attempts.made, delay, message))?;
@@ -90,6 +102,9 @@ impl Turns {
                 self.commit_interrupted(place, received)?;
                 failed(&format!("the answer broke off: {}", error.message()))
             }
+            Ended::Failed(error) if error.kind() == ModelErrorKind::ContextOverflow => {
+                return Ok(Judged::TooLong(error.message().to_owned()));
+            }
             Ended::Failed(error) => {
                 match wait_after(&error, attempts.made, &self.options.limits, &self.options.jitter) {
                     Ok(delay) => return Ok(Judged::Again(delay, error.message().to_owned())),
@@ -100,6 +115,35 @@ impl Turns {
         Ok(Judged::Done(Asked::Ended(end)))
     }
 
+    /// Sums the conversation up, once for an answer; answers how the turn ends if the request cannot be sent again.
+    async fn after_overflow(
+        &mut self,
+        (place, cancel): (Place, &TurnCancel),
+        resolved: &ResolvedModel,
+        attempts: &mut Attempts,
+        message: String,
+    ) -> Result<Option<TurnEnd>, LoopError> {
+        if std::mem::replace(&mut attempts.was_too_long, true) {
+            return Ok(Some(failed(&format!(
+                "{message}, even after the conversation was summed up\nhint: {TOO_LONG_HINT}"
+            ))));
+        }
+        attempts.made = 0;
+        let wish = Wish {
+            place,
+            reason: CompactionReason::Overflow,
+            focus: "",
+        };
+        Ok(match self.compact(&wish, resolved, cancel).await? {
+            Compacted::Done => None,
+            Compacted::Cancelled => Some(aborted(cancel)),
+            Compacted::Nothing => Some(failed(&format!("{message}\nhint: {TOO_LONG_HINT}"))),
+            Compacted::Failed(reason) => Some(failed(&format!(
+                "{message}, and the conversation could not be summed up: {reason}\nhint: {TOO_LONG_HINT}"
+            ))),
+        })
+    }
+
     async fn receive(
         &self,
         place: Place,
@@ -108,7 +152,7 @@ impl Turns {
         request: ModelRequest,
     ) -> (Received, Ended) {
         let receiver = Receiver {
-            session: self.session(),
+            shown: Some(self.session()),
             place,
             cancel: cancel.token(),
             answer_bytes: self.options.limits.answer_bytes,
@@ -117,7 +161,7 @@ impl Turns {
     }
 
     /// Waits until everything so far is durable; answers how the turn ends if it was stopped meanwhile.
-    async fn durable(&self, cancel: &TurnCancel) -> Result<Option<TurnEnd>, LoopError> {
+    pub(crate) async fn durable(&self, cancel: &TurnCancel) -> Result<Option<TurnEnd>, LoopError> {
         tokio::select! {
             biased;
             () = cancel.token().cancelled() => Ok(Some(aborted(cancel))),
@@ -131,13 +175,17 @@ impl Turns {
             system: Arc::clone(&header.system),
             messages: self.history.messages(),
             tools: Arc::clone(&header.tools),
-            origin: RequestOrigin {
-                role: self.options.role,
-                label: self.options.label.clone(),
-                session: self.session().id().clone(),
-                turn: place.turn,
-                step: place.step,
-            },
+            origin: self.origin(place),
+        }
+    }
+
+    pub(crate) fn origin(&self, place: Place) -> RequestOrigin {
+        RequestOrigin {
+            role: self.options.role,
+            label: self.options.label.clone(),
+            session: self.session().id().clone(),
+            turn: place.turn,
+            step: place.step,
         }
     }
 
@@ -192,12 +240,15 @@ impl Turns {
     }
 }
 
+/// What helps when a request is too long for its model.
+const TOO_LONG_HINT: &str = "choose a model with a larger context, or start a new session with a shorter prompt";
+
 pub(crate) fn aborted(cancel: &TurnCancel) -> TurnEnd {
     let by = cancel.cause().unwrap_or(weft_types::AbortCause::Closed);
     TurnEnd::Aborted { by }
 }
 
-fn failed(message: &str) -> TurnEnd {
+pub(crate) fn failed(message: &str) -> TurnEnd {
     TurnEnd::Error {
         message: message.to_owned(),
     }

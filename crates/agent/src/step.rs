@@ -6,7 +6,9 @@ use weft_types::{AssistantBlock, CallId, ContentBlock, EventBody, StopReason, Tu
 
 use crate::answer::Received;
 use crate::calls::NamedCall;
+use crate::compaction::ASSUMED_WINDOW;
 use crate::requests::Asked;
+use crate::size::bytes_of_tokens;
 use crate::slot::TurnCancel;
 use crate::turn::{LoopError, Place, Turns};
 
@@ -62,12 +64,24 @@ impl Turns {
         if calls.is_empty() {
             return Ok(Outcome::end(TurnEnd::Completed));
         }
-        let results = self.run_calls(place, calls, cancel).await?;
+        let (bytes, places) = (self.bytes_for_results(), self.places_of(&calls));
+        let results = self.run_calls(place, calls, bytes, cancel).await?;
         let concluded = results.iter().any(|result| result.concludes_turn);
+        let mut contexts: Vec<ContentBlock> = results.into_iter().flat_map(|result| result.contexts).collect();
+        contexts.extend(self.notes_on(places, cancel).await);
         Ok(Outcome {
             end: concluded.then_some(TurnEnd::Completed),
-            contexts: results.into_iter().flat_map(|result| result.contexts).collect(),
+            contexts,
         })
+    }
+
+    /// What the results of one step may take together.
+    fn bytes_for_results(&self) -> usize {
+        let resolved = self.options.models.resolve(self.model.get().as_deref());
+        let window = resolved.map_or(ASSUMED_WINDOW, |resolved| {
+            self.window_of(&resolved).unwrap_or(ASSUMED_WINDOW)
+        });
+        bytes_of_tokens(self.options.limits.context.results_of(window))
     }
 
     /// The calls of an answer, each under an id that the session has not seen: some endpoints count

@@ -10,6 +10,7 @@ use weft_tools::{Extensions, Memory, Registration, ScheduleError, ToolRegistry, 
 use weft_types::{AgentId, ContentBlock, EventBody, Origin, TurnEnd};
 
 use crate::history::History;
+use crate::meter::Meter;
 use crate::slot::TurnCancel;
 use crate::title::title_of;
 use crate::{AgentContext, AgentOptions, ModelChoice, permission};
@@ -22,6 +23,9 @@ pub(crate) struct Turns {
     pub(crate) extensions: Extensions,
     /// Read from the log when the first turn begins: a session may be opened only to be looked at.
     pub(crate) history: History,
+    pub(crate) meter: Meter,
+    /// The turn in which the context stays as full as it is, after an attempt to sum up; 0 for none.
+    pub(crate) full_in: u32,
     history_is_read: bool,
     _policy: Registration,
 }
@@ -75,7 +79,8 @@ const LOG_HINT: &str = "nothing is done that the log does not hold, so the turn 
     above and prompt again, and if that does not help, close the session and load it anew";
 
 impl Turns {
-    pub(crate) fn new(id: AgentId, options: AgentOptions, model: Arc<ModelChoice>) -> Self {
+    pub(crate) fn new(id: AgentId, mut options: AgentOptions, model: Arc<ModelChoice>, meter: Meter) -> Self {
+        options.lent = meter.lend(options.lent);
         let context = AgentContext {
             agent: id,
             session: Arc::clone(&options.session),
@@ -93,6 +98,8 @@ impl Turns {
             extensions: ((options.lent.clone()).with(Arc::new(context)).with(Arc::new(folder)))
                 .with(Arc::new(Memory::default())),
             history: History::default(),
+            meter,
+            full_in: 0,
             history_is_read: false,
             _policy: permission::install(&options),
             options,
@@ -126,9 +133,13 @@ impl Turns {
         }
         let turn = self.history.last_turn() + 1;
         self.append(EventBody::TurnStart { turn })?;
+        let started = self.started(&content);
         self.append(EventBody::UserMessage { turn, content })?;
         self.give_title()?;
-        let end = self.steps(turn, cancel).await?;
+        let end = match self.prepare(turn, started, cancel).await? {
+            Some(end) => end,
+            None => self.steps(turn, cancel).await?,
+        };
         let reason = end.clone();
         self.append(EventBody::TurnEnd { turn, reason })?;
         Ok(end)
@@ -176,12 +187,16 @@ impl Turns {
         })?;
         self.history = read?;
         self.history_is_read = true;
+        self.meter.set_own(self.history.used().clone());
+        self.meter.set_context(self.history.context_size());
         Ok(())
     }
 
     pub(crate) fn append(&mut self, body: EventBody) -> Result<(), AppendError> {
         let event = self.session().append(body)?;
-        self.history.push(&event.body);
+        self.history.push(&event);
+        self.meter.count(self.history.model(), &event.body);
+        self.meter.set_context(self.history.context_size());
         Ok(())
     }
 

@@ -8,11 +8,13 @@
 //! This crate knows no HTTP and no agents.
 
 mod error;
+mod messages;
 mod models;
 mod request;
 mod scripted;
 
 pub use error::{ModelError, ModelErrorKind};
+pub use messages::Messages;
 pub use models::{ModelInfo, ModelTable, Models, Prices, ResolvedModel};
 pub use request::{AgentRole, Model, ModelEvent, ModelRequest, ModelStream, RequestOrigin};
 pub use scripted::{ScriptError, ScriptReport, ScriptedModel};

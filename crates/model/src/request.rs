@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
-use weft_types::{CallId, Message, SessionId, StopReason, ToolSpec, Usage};
+use weft_types::{CallId, SessionId, StopReason, ToolSpec, Usage};
 
-use crate::ModelError;
+use crate::{Messages, ModelError};
 
 /// Something that answers requests.
 pub trait Model: Send + Sync {
@@ -29,7 +29,7 @@ pub struct ModelRequest {
     /// The system prompt; empty for none.
     pub system: Arc<str>,
     /// The conversation so far.
-    pub messages: Vec<Message>,
+    pub messages: Messages,
     /// The tools the model may call, in the order it is told of them.
     pub tools: Arc<[ToolSpec]>,
     /// Who asks.

@@ -1,5 +1,6 @@
 //! Pictures in a conversation, and conversations for models that take none.
 
+use weft_model::Messages;
 use weft_types::{ContentBlock, Message};
 
 /// Whether there is a picture among some blocks.
@@ -13,9 +14,16 @@ pub(crate) fn data_url(mime_type: &str, data: &str) -> String {
 }
 
 /// Puts a text into the place of every picture, so that the model knows that there was one.
-pub(crate) fn without_images(messages: &mut [Message], model: &str) {
-    for message in messages {
-        let (Message::User { content } | Message::Tool { content, .. }) = message else {
+pub(crate) fn without_images(messages: &mut Messages, model: &str) {
+    for at in 0..messages.len() {
+        // A message that is shared is copied only if something in it changes.
+        let (Message::User { content } | Message::Tool { content, .. }) = &messages[at] else {
+            continue;
+        };
+        if !has_image(content) {
+            continue;
+        }
+        let (Message::User { content } | Message::Tool { content, .. }) = &mut messages[at] else {
             continue;
         };
         for block in content {
@@ -38,7 +46,7 @@ mod tests {
             mime_type: "image/png".into(),
             data: "AAAA".into(),
         };
-        let mut messages = [
+        let mut messages = Messages::from(vec![
             Message::User {
                 content: vec![ContentBlock::text("look"), image()],
             },
@@ -47,7 +55,7 @@ mod tests {
                 content: vec![image()],
                 is_error: false,
             },
-        ];
+        ]);
         without_images(&mut messages, "m");
         let left_out = ContentBlock::text("[image image/png left out: m takes no images]");
         let expected = [

@@ -114,7 +114,8 @@ pub enum EventBody {
         #[serde(default, deserialize_with = "optional", skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
     },
-    /// What tools gave the model beside their results, between two steps.
+    /// What the model is given between two steps beside what the user said and what calls gave: by tools, behind a
+    /// command, or by the places that were looked at.
     #[serde(rename = "tool/context")]
     ToolContext {
         /// The turn.

@@ -2,6 +2,8 @@
 
 mod cancel;
 mod close;
+mod commands;
+mod compaction;
 mod failures;
 mod history;
 mod nesting;

@@ -101,13 +101,7 @@ async fn an_answer_that_broke_off_is_kept_and_never_begun_again() {
 
 #[tokio::test(start_paused = true)]
 async fn hopeless_failures_are_not_repeated() {
-    for kind in [
-        "auth",
-        "invalid_request",
-        "context_overflow",
-        "protocol",
-        "not_configured",
-    ] {
+    for kind in ["auth", "invalid_request", "protocol", "not_configured"] {
         let world = World::new(&failing(1, 1, &format!("kind = \"{kind}\", message = \"no\"")));
         assert_eq!(end(&world.prompt("go").await), "error: no", "{kind}");
         assert_eq!(world.models.requests().len(), 1, "{kind}");

@@ -28,7 +28,8 @@ fn ask(prompt: &str) -> ModelRequest {
         system: "be brief".into(),
         messages: vec![Message::User {
             content: vec![ContentBlock::text(prompt)],
-        }],
+        }]
+        .into(),
         tools: Arc::from([]),
         origin: RequestOrigin {
             role: AgentRole::Main,

@@ -198,7 +198,7 @@ fn wire_tool(tool: &ToolSpec) -> WireTool<'_> {
 
 /// The conversation with its marks. What belongs to one side in a row is one message, as the protocol wants
 /// it: all results of an answer's calls together, before anything else is said.
-fn wire_messages<'a>(messages: &'a [Message], answers: Vec<Option<Vec<Piece<'a>>>>) -> Vec<WireMessage<'a>> {
+fn wire_messages<'a>(messages: &'a weft_model::Messages, answers: Vec<Option<Vec<Piece<'a>>>>) -> Vec<WireMessage<'a>> {
     let mut wire: Vec<WireMessage<'a>> = Vec::with_capacity(messages.len());
     for (message, pieces) in messages.iter().zip(answers) {
         let (role, content) = match message {
@@ -292,7 +292,7 @@ fn answer(piece: Piece<'_>) -> Option<WireBlock<'_>> {
 }
 
 /// Whether a budget for thinking is acceptable: not while calls are being answered whose thinking is gone.
-fn may_think(messages: &[Message], answers: &[Option<Vec<Piece<'_>>>]) -> bool {
+fn may_think(messages: &weft_model::Messages, answers: &[Option<Vec<Piece<'_>>>]) -> bool {
     let mut has_answer = false;
     for (message, pieces) in messages.iter().zip(answers).rev() {
         match (message, pieces) {

@@ -13,7 +13,8 @@ pub(crate) fn ask(prompt: &str) -> ModelRequest {
         system: "be brief".into(),
         messages: vec![Message::User {
             content: vec![ContentBlock::text(prompt)],
-        }],
+        }]
+        .into(),
         tools: Arc::from([]),
         origin: RequestOrigin {
             role: AgentRole::Main,

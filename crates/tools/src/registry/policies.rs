@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use crate::contain::contained;
 use crate::registry::{Definition, Layer};
 use crate::{
-    Approver, Decision, Executed, Extensions, Next, ProposedCall, Registration, ToolExecution, ToolRegistry,
+    Access, Approver, Decision, Executed, Extensions, Next, ProposedCall, Registration, ToolExecution, ToolRegistry,
     ToolResult, Verdict, arguments,
 };
 
@@ -75,6 +75,15 @@ impl ToolRegistry {
         };
         // A policy that panics here will panic again, and fail the call.
         contained(|| self.layer.decide(&call)) == Ok(Decision::Ask)
+    }
+
+    /// What a call would do, in its tool's own words, given what its caller lends; `None` for a call that cannot run, for
+    /// its tool or its arguments.
+    pub fn access(&self, name: &str, raw_arguments: &str, lent: &Extensions) -> Option<Access> {
+        let arguments = arguments::parse(name, raw_arguments);
+        let definition = self.layer.find(name)?;
+        let can_run = arguments.problem.is_none() && definition.accepts(&arguments.value);
+        can_run.then(|| definition.access(&arguments.value, lent))
     }
 
     /// Whether this call may overlap with its siblings, as things stand now.

@@ -94,6 +94,22 @@ pub(crate) static MAX_DEPTH: Setting = count(
     8,
     "How deep agents may start agents, a workflow's members included; 1 lets only the session's own agent start any.",
 );
+pub(crate) static COMPACT_AT: Setting = count(
+    "context.compact_at",
+    85,
+    20,
+    100,
+    "How full the model's context may be, in percent, before the conversation is summed up; at 100 it is summed up only \
+     when the provider refuses a request as too long.",
+);
+pub(crate) static RESULTS_PERCENT: Setting = count(
+    "context.results_percent",
+    30,
+    5,
+    90,
+    "How much of the model's context the results of one step may take together, in percent; what is too long loses its \
+     middle. A context that nobody told the size of is taken for 100000 tokens.",
+);
 pub(crate) static TOOL_CANCEL_GRACE: Setting = millis(
     "tools.cancel_grace",
     10 * SECOND,
@@ -367,6 +383,8 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &MAX_ATTEMPTS,
     &MAX_RETRY_WAIT,
     &MAX_DEPTH,
+    &COMPACT_AT,
+    &RESULTS_PERCENT,
     &TOOL_CANCEL_GRACE,
     &MAX_PARALLEL_CALLS,
     &PROGRESS_TITLE,

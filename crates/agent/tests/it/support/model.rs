@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
-use weft_model::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, Models, ResolvedModel, ScriptedModel};
+use weft_model::{
+    Messages, Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelStream, Models, ResolvedModel, ScriptedModel,
+};
 use weft_types::{AssistantBlock, Message};
 
 /// A script without files.
@@ -24,6 +26,7 @@ pub(crate) fn events(events: Vec<ModelEvent>) -> ModelStream {
 #[derive(Clone)]
 pub(crate) struct SpyModels {
     spy: Arc<Spy>,
+    window: Option<u64>,
 }
 
 struct Spy {
@@ -68,6 +71,15 @@ impl SpyModels {
                 requests: Mutex::default(),
                 open: Arc::default(),
             }),
+            window: None,
+        }
+    }
+
+    /// The same models, of whose context this is known.
+    pub(crate) fn window(self, tokens: u64) -> Self {
+        Self {
+            window: Some(tokens),
+            ..self
         }
     }
 
@@ -120,6 +132,13 @@ impl Models for SpyModels {
             name: name.to_owned(),
         })
     }
+
+    fn info(&self, choice: &str) -> ModelInfo {
+        ModelInfo {
+            context_window: self.window,
+            ..ModelInfo::unknown(choice)
+        }
+    }
 }
 
 fn words(message: &Message) -> String {
@@ -140,7 +159,7 @@ fn words(message: &Message) -> String {
 }
 
 /// Whether every call is followed by exactly one result before anything else is said, and nothing is empty.
-pub(crate) fn well_formed(messages: &[Message]) -> bool {
+pub(crate) fn well_formed(messages: &Messages) -> bool {
     let mut open = Vec::new();
     for message in messages {
         match message {

@@ -13,7 +13,7 @@ type Body = dyn Fn(ToolExecution) -> BoxFuture<'static, Result<Value, ToolError>
 pub(crate) struct TestTool {
     name: &'static str,
     safe: bool,
-    risky: bool,
+    access: Access,
     body: Arc<Body>,
 }
 
@@ -25,7 +25,7 @@ impl TestTool {
         Self {
             name,
             safe: false,
-            risky: false,
+            access: Access::Harmless,
             body: Arc::new(move |execution| Box::pin(body(execution))),
         }
     }
@@ -42,7 +42,12 @@ impl TestTool {
 
     /// Carries a risk.
     pub(crate) fn risky(self) -> Self {
-        Self { risky: true, ..self }
+        self.accessing(Access::Other)
+    }
+
+    /// Says that it does this.
+    pub(crate) fn accessing(self, access: Access) -> Self {
+        Self { access, ..self }
     }
 }
 
@@ -88,6 +93,6 @@ impl Tool for TestTool {
     }
 
     fn access(&self, _arguments: &Value, _lent: &Extensions) -> Access {
-        if self.risky { Access::Other } else { Access::Harmless }
+        self.access.clone()
     }
 }

@@ -81,6 +81,13 @@ fn word(update: &SessionUpdate) -> String {
         EventBody::UserMessage { content, .. } => format!("user {}", text_of(content)),
         EventBody::SessionTitle { title } => format!("title {title}"),
         EventBody::ToolContext { content, .. } => format!("context {}", text_of(content)),
+        EventBody::SessionNotice { message } => format!("notice {message}"),
+        EventBody::SessionCompaction {
+            reason,
+            summary,
+            kept_from,
+            ..
+        } => format!("compaction {reason:?} from {kept_from}: {summary}"),
         EventBody::StepStart { step, .. } => format!("step/start {step}"),
         EventBody::RequestHeader { reason, model, .. } => match reason {
             HeaderReason::Initial => format!("header initial {model}"),
