@@ -372,8 +372,8 @@ async fn log03_summaries_at_any_legal_places_give_a_well_formed_history() {
                 continue;
             };
             check(&once);
-            for second in (at + 1..=once.len()).step_by(3) {
-                for kept_from in (0..=second).step_by(2) {
+            for second in (at + 1..=once.len()).step_by(5) {
+                for kept_from in (0..=second).step_by(3) {
                     if let Some(twice) = with_summary(&once, second, kept_from as u64) {
                         check(&twice);
                         legal += 1;
@@ -382,7 +382,7 @@ async fn log03_summaries_at_any_legal_places_give_a_well_formed_history() {
             }
         }
     }
-    assert!(legal > 500, "{legal}");
+    assert!(legal > 200, "{legal}");
 }
 
 #[track_caller]
