@@ -98,8 +98,9 @@ pub(crate) fn continued(mut request: ModelRequest, events: &[ModelEvent]) -> Mod
     }
     request.messages.push(Message::Assistant { content });
     request.messages.extend(results);
-    let logged = serde_json::to_string(&request.messages).expect("messages are JSON");
-    request.messages = serde_json::from_str(&logged).expect("messages are read back");
+    let logged = serde_json::to_string(&request.messages.iter().collect::<Vec<_>>()).expect("messages are JSON");
+    let read: Vec<Message> = serde_json::from_str(&logged).expect("messages are read back");
+    request.messages = read.into();
     request
 }
 
