@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use weft_agent::AgentTool;
 use weft_tool_workflow::{WorkflowTool, WorkflowToolConfig};
 use weft_tools::{ProgressLimits, Tool, ToolLimits, ToolRegistry};
 use weft_toolset::{Bash, BashConfig, Edit, Environment, FilesConfig, Glob, Grep, Read, SearchConfig, Write};
@@ -61,6 +62,7 @@ fn all(config: &Config, secret_variables: &[String]) -> anyhow::Result<Vec<Arc<d
         Arc::new(Glob::new(search.clone())?),
         Arc::new(Grep::new(search)?),
         Arc::new(bash(config, secret_variables)?),
+        Arc::new(AgentTool),
         Arc::new(workflow(config)?),
     ])
 }

@@ -134,6 +134,7 @@ struct Handle {
     meter: Meter,
     session: Arc<Session>,
     tools: ToolRegistry,
+    subagents: Arc<Subagents>,
     cwd: PathBuf,
     slot: Arc<Slot>,
     prompts: mpsc::Sender<Prompt>,
@@ -183,6 +184,7 @@ impl Agent {
             meter: meter.clone(),
             session: Arc::clone(&options.session),
             tools: options.tools.clone(),
+            subagents: Arc::clone(&options.subagents),
             cwd: PathBuf::from(&options.session.header().cwd),
             slot: Arc::default(),
             prompts,
@@ -215,6 +217,11 @@ impl Agent {
     /// Its tools.
     pub fn tools(&self) -> &ToolRegistry {
         &self.handle.tools
+    }
+
+    /// Where its tools may start other agents.
+    pub fn subagents(&self) -> &Arc<Subagents> {
+        &self.handle.subagents
     }
 
     /// The folder it works in.

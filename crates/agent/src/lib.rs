@@ -44,6 +44,6 @@ pub use limits::{ContextLimits, Limits, SubagentLimits};
 pub use meter::AgentUsage;
 pub use permission::{PermissionMode, Permissions};
 pub use subagent::{
-    InProcess, STRUCTURED_OUTPUT, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider,
-    SubagentRequest, SubagentResult, SubagentRun, SubagentStop, Subagents,
+    Activity, ActivityFeed, AgentTool, Child, ChildObservation, HEARTBEAT, InProcess, OpenCall, STRUCTURED_OUTPUT, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider,
+    SubagentRequest, SubagentResult, SubagentRun, SubagentStop, Subagents, children_in,
 };

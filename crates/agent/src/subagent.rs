@@ -2,11 +2,15 @@
 //!
 //! [`Subagents`] holds providers by name. A provider starts a [`SubagentRun`] for a [`SubagentRequest`];
 //! what such an agent is, in this process or elsewhere, is the provider's business. [`InProcess`] is the
-//! one that runs them as actors here.
+//! one that runs them as actors here. [`Subagents::children`] tells of each agent that starts and ends, [`Activity`] is
+//! what one of them is doing, and [`AgentTool`] is how a model starts one.
 
+mod activity;
+mod children;
 mod in_process;
 mod providers;
 mod structured;
+mod tool;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,13 +18,16 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use weft_types::{ContentBlock, RunId, SessionId};
+use weft_types::{CallId, ContentBlock, RunId, SessionId};
 
 use crate::AgentContext;
 
+pub use activity::{Activity, ActivityFeed, OpenCall};
+pub use children::{Child, ChildObservation};
 pub use in_process::InProcess;
 pub use providers::Subagents;
 pub use structured::STRUCTURED_OUTPUT;
+pub use tool::{AgentTool, HEARTBEAT, children_in};
 
 /// Starts agents of one kind.
 pub trait SubagentProvider: Send + Sync {
@@ -58,6 +65,10 @@ pub struct SubagentRequest {
     pub model: Option<String>,
     /// The workflow run it is a member of, and its number there.
     pub run: Option<(RunId, u64)>,
+    /// The parent's call that wishes it, the outermost of a nested chain; absent if none does.
+    pub call: Option<CallId>,
+    /// Who is told what it does, from its first event on.
+    pub activity: Option<ActivityFeed>,
     /// Stops it. One that has fired already starts nothing.
     pub cancel: CancellationToken,
 }

@@ -13,13 +13,31 @@ const LONGEST_CLUSTER: usize = 32;
 /// see as one character staying whole, and ends with an ellipsis. Control characters count as blanks and those that
 /// would reorder what stands beside the title are left out. None if the prompt shows nothing.
 pub(crate) fn title_of(prompt: &[ContentBlock]) -> Option<String> {
-    let text = text_of(prompt);
-    let mut lines = text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']);
-    lines.find_map(|line| Some(tidied(line)).filter(|line| !line.is_empty()).map(cut))
+    first_line(&text_of(prompt), TITLE_CHARS)
 }
 
-/// The line without superfluous blanks, as far as a title can need it.
-fn tidied(line: &str) -> String {
+/// The same of any text, at most `chars` characters of it.
+pub(crate) fn first_line(text: &str, chars: usize) -> Option<String> {
+    lines(text).find_map(|line| shown(line, chars))
+}
+
+/// The last line that shows anything.
+pub(crate) fn last_line(text: &str, chars: usize) -> Option<String> {
+    let all: Vec<&str> = lines(text).collect();
+    all.iter().rev().find_map(|line| shown(line, chars))
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'])
+}
+
+fn shown(line: &str, chars: usize) -> Option<String> {
+    let line = tidied(line, chars);
+    (!line.is_empty()).then(|| cut(line, chars))
+}
+
+/// The line without superfluous blanks, as far as `most` characters of it can need it.
+fn tidied(line: &str, most: usize) -> String {
     let (mut tidied, mut chars, mut blank) = (String::new(), 0, false);
     for c in line.chars().filter(|c| !reorders(*c)) {
         if c.is_whitespace() || c.is_control() {
@@ -32,21 +50,21 @@ fn tidied(line: &str) -> String {
         }
         tidied.push(c);
         chars += 1;
-        if chars > TITLE_CHARS + LONGEST_CLUSTER {
+        if chars > most + LONGEST_CLUSTER {
             break;
         }
     }
     tidied
 }
 
-fn cut(mut line: String) -> String {
-    if line.chars().count() <= TITLE_CHARS {
+fn cut(mut line: String, most: usize) -> String {
+    if line.chars().count() <= most {
         return line;
     }
     let (mut end, mut chars) = (0, 0);
     for (start, cluster) in line.grapheme_indices(true) {
         chars += cluster.chars().count();
-        if chars >= TITLE_CHARS {
+        if chars >= most {
             break;
         }
         end = start + cluster.len();

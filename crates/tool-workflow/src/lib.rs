@@ -9,9 +9,9 @@
 mod arguments;
 mod config;
 mod description;
+mod doings;
 mod invariant;
 mod live;
-mod markdown;
 mod members;
 mod outcome;
 mod owned;

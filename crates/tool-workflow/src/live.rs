@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use weft_session::Session;
 use weft_tools::{InvalidView, ToolExecution};
 use weft_types::RunStop;
 use weft_workflow::{Capture, Captured, DisplayLimits, RunInfo, Snapshot, WorkflowObservers};
 
+use crate::doings::{Doings, Rows};
 use crate::progress::Renderer;
 use crate::recorder::Recorder;
 
@@ -18,21 +19,42 @@ pub(crate) struct Live {
     renderer: Renderer,
     /// Cleared when a report came too late, or was refused for good.
     reports: AtomicBool,
+    doings: Arc<Doings>,
+    /// What was shown last. Held while it is shown, so that the last report shows the last state.
+    latest: Mutex<Latest>,
+    /// Whether what members do has changed while something was being shown.
+    stale: AtomicBool,
     /// Present once a run that is recorded was accepted.
     recorder: OnceLock<Recorder>,
 }
 
+#[derive(Default)]
+struct Latest {
+    snapshot: Option<Snapshot>,
+    rows: Rows,
+}
+
 impl Live {
-    pub(crate) fn new(execution: ToolExecution, call_title: String, shown_members: usize) -> Self {
-        Self {
+    pub(crate) fn new(
+        execution: ToolExecution,
+        call_title: String,
+        shown_members: usize,
+        doings: Arc<Doings>,
+    ) -> Arc<Self> {
+        let live = Arc::new(Self {
             execution,
             renderer: Renderer {
                 call_title,
                 shown_members,
             },
             reports: AtomicBool::new(true),
+            doings,
+            latest: Mutex::default(),
+            stale: AtomicBool::new(false),
             recorder: OnceLock::new(),
-        }
+        });
+        live.doings.shown_by(&live);
+        live
     }
 
     /// Begins to listen.
@@ -62,7 +84,11 @@ impl Live {
             recorder.members(captured.members);
         }
         if self.reports.load(Ordering::Acquire) {
-            self.report(captured.snapshot);
+            let mut latest = self.latest();
+            latest.snapshot = Some(captured.snapshot.clone());
+            self.show(&mut latest, true);
+            drop(latest);
+            self.catch_up();
         }
         if records.is_none() && !self.reports.load(Ordering::Acquire) {
             return ControlFlow::Break(());
@@ -70,8 +96,46 @@ impl Live {
         ControlFlow::Continue(())
     }
 
-    fn report(&self, snapshot: &Snapshot) {
-        match self.renderer.report(&self.execution, snapshot) {
+    /// Shows what the members do now. If something is being shown at the moment, whoever does that shows this too.
+    pub(crate) fn refresh(&self) {
+        self.stale.store(true, Ordering::SeqCst);
+        self.catch_up();
+    }
+
+    /// Says for how long the members have been running.
+    pub(crate) fn beat(&self) {
+        self.doings.beat();
+        self.refresh();
+    }
+
+    fn catch_up(&self) {
+        while self.stale.load(Ordering::SeqCst) && self.reports.load(Ordering::Acquire) {
+            let mut latest = match self.latest.try_lock() {
+                Ok(latest) => latest,
+                Err(TryLockError::Poisoned(latest)) => latest.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            self.stale.store(false, Ordering::SeqCst);
+            self.show(&mut latest, false);
+        }
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Latest> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reports, if the run itself has changed or else if what its members do has.
+    fn show(&self, latest: &mut Latest, changed: bool) {
+        let rows = self.doings.rows();
+        let changed = changed || rows != latest.rows;
+        latest.rows = rows;
+        if let (true, Some(snapshot)) = (changed, &latest.snapshot) {
+            self.report(snapshot, &latest.rows);
+        }
+    }
+
+    fn report(&self, snapshot: &Snapshot, rows: &Rows) {
+        match self.renderer.report(&self.execution, snapshot, rows) {
             // A full backlog has a newer report waiting to replace this one.
             Ok(true) | Err(InvalidView::Backlog { .. }) => {}
             Ok(false) => self.reports.store(false, Ordering::Release),

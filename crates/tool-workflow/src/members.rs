@@ -5,16 +5,22 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use weft_agent::{AgentContext, SubagentRequest, SubagentRun, SubagentStop};
-use weft_types::{ContentBlock, SessionId, text_of};
+use weft_types::{CallId, ContentBlock, SessionId, text_of};
 use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
+
+use crate::doings::{Doings, Place};
 
 /// Starts members through the calling agent's providers.
 pub(crate) struct AgentMembers {
     pub(crate) parent: Arc<AgentContext>,
+    /// The call that the run is of, the outermost of a nested chain.
+    pub(crate) call: CallId,
+    pub(crate) doings: Arc<Doings>,
 }
 
 struct AgentMember {
     run: Box<dyn SubagentRun>,
+    _place: Place,
 }
 
 impl Members for AgentMembers {
@@ -24,6 +30,7 @@ impl Members for AgentMembers {
 
     fn start(&self, request: MemberRequest) -> BoxFuture<'static, Result<Arc<dyn Member>, MemberError>> {
         let subagents = Arc::clone(&self.parent.subagents);
+        let (place, feed) = self.doings.member(request.seq);
         let wish = SubagentRequest {
             parent: Arc::clone(&self.parent),
             prompt: vec![ContentBlock::text(request.prompt)],
@@ -31,12 +38,14 @@ impl Members for AgentMembers {
             schema: request.schema,
             model: request.model,
             run: Some((request.run, request.seq)),
+            call: Some(self.call.clone()),
+            activity: Some(feed),
             cancel: request.cancel,
         };
         async move {
             let started = subagents.start(request.provider.as_deref(), wish).await;
             let run = started.map_err(|error| MemberError::new(error.to_string()))?;
-            Ok(Arc::new(AgentMember { run }) as Arc<dyn Member>)
+            Ok(Arc::new(AgentMember { run, _place: place }) as Arc<dyn Member>)
         }
         .boxed()
     }

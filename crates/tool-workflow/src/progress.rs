@@ -1,12 +1,14 @@
 //! What the card of a running workflow shows.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
-use weft_tools::{InvalidView, ProgressView, ToolExecution};
+use weft_tools::{InvalidView, ProgressView, ToolExecution, escape_markdown as escape};
 use weft_types::ContentBlock;
 use weft_workflow::{DisplayLimits, Snapshot, cut_for_display};
 
-use crate::markdown::escape;
+use crate::doings::Rows;
+
 
 /// The card's title.
 pub(crate) fn title_of(name: Option<&str>, limits: DisplayLimits) -> String {
@@ -29,6 +31,7 @@ pub(crate) struct Renderer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
     Full,
+    WithoutRows,
     WithoutLabels,
     CountsOnly,
 }
@@ -36,10 +39,20 @@ enum Detail {
 impl Renderer {
     /// Reports a snapshot, with less detail if the registry's limits are too small for all of it. False means that
     /// it was too late.
-    pub(crate) fn report(&self, execution: &ToolExecution, snapshot: &Snapshot) -> Result<bool, InvalidView> {
+    pub(crate) fn report(
+        &self,
+        execution: &ToolExecution,
+        snapshot: &Snapshot,
+        rows: &Rows,
+    ) -> Result<bool, InvalidView> {
         let mut refused = None;
-        for detail in [Detail::Full, Detail::WithoutLabels, Detail::CountsOnly] {
-            match execution.report_progress(self.view(snapshot, detail)) {
+        for detail in [
+            Detail::Full,
+            Detail::WithoutRows,
+            Detail::WithoutLabels,
+            Detail::CountsOnly,
+        ] {
+            match execution.report_progress(self.view(snapshot, rows, detail)) {
                 Err(error @ (InvalidView::TitleTooLong { .. } | InvalidView::ContentTooLong { .. })) => {
                     refused = Some(error);
                 }
@@ -49,10 +62,10 @@ impl Renderer {
         Err(refused.expect("every attempt was refused"))
     }
 
-    fn view(&self, snapshot: &Snapshot, detail: Detail) -> ProgressView {
+    fn view(&self, snapshot: &Snapshot, rows: &Rows, detail: Detail) -> ProgressView {
         ProgressView {
             title: self.title(snapshot).filter(|_| detail != Detail::CountsOnly),
-            content: vec![ContentBlock::text(self.text(snapshot, detail))],
+            content: vec![ContentBlock::text(self.text(snapshot, rows, detail))],
         }
     }
 
@@ -67,7 +80,7 @@ impl Renderer {
     }
 
     /// List items, in an order that never changes.
-    fn text(&self, snapshot: &Snapshot, detail: Detail) -> String {
+    fn text(&self, snapshot: &Snapshot, rows: &Rows, detail: Detail) -> String {
         let mut lines = String::new();
         if detail != Detail::CountsOnly {
             let texts = [("Phase", snapshot.phase()), ("Latest", snapshot.log())];
@@ -81,6 +94,9 @@ impl Renderer {
             lines.push_str(&self.running(snapshot, detail));
             lines.push('\n');
         }
+        if detail == Detail::Full {
+            self.doings(&mut lines, snapshot, rows);
+        }
         let (completed, failed, cancelled) = (snapshot.completed(), snapshot.failed(), snapshot.cancelled());
         write!(
             lines,
@@ -90,10 +106,21 @@ impl Renderer {
         lines
     }
 
+    /// What each of the members does that are named, if there is anything to tell, below the line that names them.
+    fn doings(&self, lines: &mut String, snapshot: &Snapshot, rows: &Rows) {
+        let named = snapshot.active().iter().take(self.shown_members);
+        for (seq, label) in named {
+            if let Some(row) = rows.get(seq) {
+                let line = escape(&format!("{}: {row}", name_of(*seq, label)));
+                writeln!(lines, "  - {line}").expect("a string takes everything");
+            }
+        }
+    }
+
     fn running(&self, snapshot: &Snapshot, detail: Detail) -> String {
         let active = snapshot.active();
         let count = active.len();
-        if detail != Detail::Full {
+        if !matches!(detail, Detail::Full | Detail::WithoutRows) {
             return format!("- Running ({count})");
         }
         let mut labels = String::new();
@@ -101,16 +128,20 @@ impl Renderer {
             if !labels.is_empty() {
                 labels.push_str(", ");
             }
-            match label.as_str() {
-                "" => write!(labels, "#{seq}").expect("a string takes everything"),
-                label => labels.push_str(label),
-            }
+            labels.push_str(&name_of(*seq, label));
         }
         let mut line = format!("- Running ({count}): {}", escape(&labels));
         if count > self.shown_members {
             write!(line, ", … and {} more", count - self.shown_members).expect("a string takes everything");
         }
         line
+    }
+}
+
+fn name_of(seq: u64, label: &str) -> Cow<'_, str> {
+    match label {
+        "" => format!("#{seq}").into(),
+        label => label.into(),
     }
 }
 

@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
 use tokio_util::sync::CancellationToken;
-use weft_agent::AgentContext;
+use weft_agent::{AgentContext, HEARTBEAT};
 use weft_tools::{ToolError, ToolExecution};
 use weft_types::RunStop;
 use weft_workflow::{RunResult, StartRequest, WorkflowEngine};
 
 use crate::WorkflowToolConfig;
 use crate::arguments::Arguments;
+use crate::doings::Doings;
 use crate::live::Live;
 use crate::members::AgentMembers;
 use crate::outcome;
@@ -30,8 +31,9 @@ pub(crate) async fn run(
     execution: ToolExecution,
 ) -> Result<Value, ToolError> {
     let caller = caller_of(&execution, config.max_depth)?;
-    let request = request(&execution, &caller)?;
-    let live = Arc::new(Live::new(execution.clone(), call_title, config.shown_members));
+    let doings = Arc::new(Doings::default());
+    let request = request(&execution, &caller, &doings)?;
+    let live = Live::new(execution.clone(), call_title, config.shown_members, doings);
     // Before the start: an engine may emit everything in there, the run's end included.
     let capture = live.capture(engine.observations(), config.display);
     let started = engine.start(request);
@@ -40,7 +42,7 @@ pub(crate) async fn run(
         live.record(Arc::clone(&caller.session), &run.info());
     }
     capture.select(&run.info());
-    let (result, since) = settle(&run, execution.signal(), config.teardown).await;
+    let (result, since) = settle(&run, &live, execution.signal(), config.teardown).await;
     let quiet = run.quiesce(capture, since + config.teardown).await;
     if let (Some(result), true) = (&result, quiet) {
         live.end_record(result.stop);
@@ -71,7 +73,11 @@ fn caller_of(execution: &ToolExecution, max_depth: u32) -> Result<Arc<AgentConte
     Ok(caller)
 }
 
-fn request(execution: &ToolExecution, caller: &Arc<AgentContext>) -> Result<StartRequest, ToolError> {
+fn request(
+    execution: &ToolExecution,
+    caller: &Arc<AgentContext>,
+    doings: &Arc<Doings>,
+) -> Result<StartRequest, ToolError> {
     let arguments = Arguments::read(execution.arguments())?;
     Ok(StartRequest {
         script: arguments.script.to_owned(),
@@ -82,19 +88,31 @@ fn request(execution: &ToolExecution, caller: &Arc<AgentContext>) -> Result<Star
         depth: caller.depth,
         members: Arc::new(AgentMembers {
             parent: Arc::clone(caller),
+            call: execution.root_call_id().clone(),
+            doings: Arc::clone(doings),
         }),
         cancel: execution.signal().child_token(),
     })
 }
 
-/// Waits for the result and says when the run began to end. After a cancel the wait is bounded, for engines that
-/// ignore it; then there is no result.
-async fn settle(run: &OwnedRun, signal: &CancellationToken, limit: Duration) -> (Option<Arc<RunResult>>, Instant) {
+/// Waits for the result, keeping the card alive, and says when the run began to end. After a cancel the wait is
+/// bounded, for engines that ignore it; then there is no result.
+async fn settle(
+    run: &OwnedRun,
+    live: &Live,
+    signal: &CancellationToken,
+    limit: Duration,
+) -> (Option<Arc<RunResult>>, Instant) {
     let mut result = run.result();
-    tokio::select! {
-        biased;
-        result = &mut result => return (Some(result), Instant::now()),
-        () = signal.cancelled() => {}
+    let mut beat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut result => return (Some(result), Instant::now()),
+            () = signal.cancelled() => break,
+            _now = beat.tick() => live.beat(),
+        }
     }
     let since = Instant::now();
     run.cancel(CALL_CANCELLED);

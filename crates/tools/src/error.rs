@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde_json::Value;
 use weft_types::ToolErrorRecord;
 
 use crate::InvalidView;
@@ -15,6 +16,7 @@ use crate::InvalidView;
 pub struct ToolError {
     message: String,
     code: Option<ErrorCode>,
+    meta: Option<Value>,
 }
 
 impl ToolError {
@@ -23,6 +25,7 @@ impl ToolError {
         Self {
             message: message.into(),
             code: None,
+            meta: None,
         }
     }
 
@@ -31,6 +34,16 @@ impl ToolError {
         Self {
             message: message.into(),
             code: Some(code),
+            meta: None,
+        }
+    }
+
+    /// The same failure with what the presenter of its result needs besides the message.
+    #[must_use]
+    pub fn with_meta(self, meta: Value) -> Self {
+        Self {
+            meta: Some(meta),
+            ..self
         }
     }
 
@@ -42,6 +55,11 @@ impl ToolError {
     /// The code, for failures of the registry's own making.
     pub fn code(&self) -> Option<ErrorCode> {
         self.code
+    }
+
+    /// What the presenter of its result needs besides the message.
+    pub fn meta(&self) -> Option<&Value> {
+        self.meta.as_ref()
     }
 
     /// The failure as a session log holds it.

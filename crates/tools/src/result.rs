@@ -51,7 +51,8 @@ pub struct ToolResult {
     pub outcome: Result<Value, ToolError>,
     /// What the model gets.
     pub content: Vec<ContentBlock>,
-    /// What the result's presenter needs besides the content; none for failures and nested calls.
+    /// What the result's presenter needs besides the content; none for nested calls, and for failures only what
+    /// their error brings along.
     pub meta: Option<Value>,
     /// Further context for the model, to stand after the result.
     pub contexts: Vec<ContentBlock>,

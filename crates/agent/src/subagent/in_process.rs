@@ -13,7 +13,8 @@ use weft_types::{Origin, SessionHeader};
 
 use self::run::{InProcessRun, Work};
 use super::structured::{Capture, INSTRUCTION};
-use super::{SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun};
+use super::children::Announced;
+use super::{Child, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun};
 use crate::{Agent, AgentOptions, Jitter, Limits, SubagentLimits};
 
 /// The provider `spawn`: a fresh agent with a session of its own.
@@ -92,8 +93,19 @@ impl InProcess {
             subagents: Arc::clone(&request.parent.subagents),
             jitter: self.jitter.clone(),
         });
+        let watch = request.activity.map(|feed| feed.follow(&agent));
+        let announced = Announced::start(
+            &request.parent.subagents,
+            Child {
+                agent: agent.clone(),
+                parent: request.parent.session.id().clone(),
+                call: request.call,
+            },
+        );
         let work = Work {
             agent,
+            announced,
+            watch,
             capture,
             tool,
             cancel,

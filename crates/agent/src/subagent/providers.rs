@@ -4,12 +4,23 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use super::{SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun};
+use weft_observe::Observers;
+
+use super::{ChildObservation, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun};
 
 /// The providers of subagents, by name.
-#[derive(Default)]
 pub struct Subagents {
     providers: RwLock<BTreeMap<String, Arc<dyn SubagentProvider>>>,
+    children: Observers<(), ChildObservation>,
+}
+
+impl Default for Subagents {
+    fn default() -> Self {
+        Self {
+            providers: RwLock::default(),
+            children: Observers::new("subagents"),
+        }
+    }
 }
 
 impl Subagents {
@@ -25,6 +36,13 @@ impl Subagents {
     pub fn register(&self, name: impl Into<String>, provider: Arc<dyn SubagentProvider>) {
         let mut providers = self.providers.write().unwrap_or_else(PoisonError::into_inner);
         providers.insert(name.into(), provider);
+    }
+
+    /// Who is told of each agent that starts and ends, on whatever level. A start is told before the agent does
+    /// anything, its end when it is quiet and before whoever started it gets its answer. Only agents of this process
+    /// are told of.
+    pub fn children(&self) -> &Observers<(), ChildObservation> {
+        &self.children
     }
 
     /// Whether there is a provider of that name.

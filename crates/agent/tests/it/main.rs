@@ -1,5 +1,6 @@
 //! Agents with a scripted model and real tools, seen through their sessions.
 
+mod agent_tool;
 mod cancel;
 mod close;
 mod commands;

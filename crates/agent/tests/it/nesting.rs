@@ -20,6 +20,8 @@ fn delegate(note: impl Fn(&str) + Send + Sync + 'static) -> TestTool {
                 schema: None,
                 model: None,
                 run: None,
+                call: None,
+                activity: None,
                 cancel: execution.signal().clone(),
                 parent: Arc::clone(&parent),
             };

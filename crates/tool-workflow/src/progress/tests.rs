@@ -56,7 +56,7 @@ fn end(seq: u64) -> ObservationKind {
 
 #[track_caller]
 fn check(kinds: impl IntoIterator<Item = ObservationKind>, title: Option<&str>, text: &str) {
-    let view = renderer().view(&snapshot(kinds), Detail::Full);
+    let view = renderer().view(&snapshot(kinds), &Rows::new(), Detail::Full);
     assert_eq!((view.title.as_deref(), text_of(&view.content).as_str()), (title, text));
 }
 
@@ -103,7 +103,7 @@ fn foreign_texts_stay_one_line_and_mark_nothing_up() {
 fn less_detail_leaves_out_labels_first_and_then_all_texts() {
     let snapshot = snapshot([phase("Scan"), log("line"), start(1, "a")]);
     let shown = |detail| {
-        let view = renderer().view(&snapshot, detail);
+        let view = renderer().view(&snapshot, &Rows::new(), detail);
         (view.title.is_some(), text_of(&view.content))
     };
     let counts = "- Running (1)\n- Done: 0 completed, 0 failed, 0 cancelled";
@@ -120,4 +120,17 @@ fn the_title_is_cut_like_the_snapshot() {
         "workflow: ".len() + 200
     );
     assert_eq!(title_of(None, DisplayLimits::default()), "workflow");
+}
+
+#[test]
+fn what_the_named_members_do_stands_below_their_names() {
+    let snapshot = snapshot([start(1, "a"), start(2, ""), start(3, "a"), start(4, "d")]);
+    let doing = |seq: u64| (seq, format!("reads *it* and `that` ({seq} calls)"));
+    let rows: Rows = [doing(1), doing(2), doing(4), doing(9)].into();
+    let text = |detail| text_of(&renderer().view(&snapshot, &rows, detail).content);
+    let running = "- Running (4): a, #2, a, … and 1 more\n";
+    let done = "- Done: 0 completed, 0 failed, 0 cancelled";
+    let shown = "  - a: reads *it* and `that` (1 calls)\n  - #2: reads *it* and `that` (2 calls)\n";
+    assert_eq!(text(Detail::Full), format!("{running}{}{done}", shown.replace('*', "*")));
+    assert_eq!(text(Detail::WithoutRows), format!("{running}{done}"));
 }

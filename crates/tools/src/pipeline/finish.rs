@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use serde_json::Value;
 use weft_types::ContentBlock;
 
 use crate::contain::contained_future;
@@ -90,13 +91,7 @@ impl Settled {
 
     /// Phases 7 and 8. Whatever fails here makes an ordinary failure.
     fn materialise(&mut self, added: &[ContentBlock]) -> ToolResult {
-        let mut meta = None;
-        if let (Ok(value), Some(definition), false) = (&self.outcome, &self.definition, self.execution.is_nested()) {
-            match definition.meta(self.execution.arguments(), value) {
-                Ok(made) => meta = made,
-                Err(error) => self.fail(error),
-            }
-        }
+        let meta = self.meta();
         let mut result = self.result(added);
         result.meta = meta;
         let finalized = match &self.definition {
@@ -112,6 +107,22 @@ impl Settled {
             }
         }
         result
+    }
+
+    /// What the presenter gets, which for a failure is what its error brings along.
+    fn meta(&mut self) -> Option<Value> {
+        if self.execution.is_nested() {
+            return None;
+        }
+        let made = match (&self.outcome, &self.definition) {
+            (Ok(value), Some(definition)) => definition.meta(self.execution.arguments(), value),
+            (Ok(_), None) => return None,
+            (Err(error), _) => return error.meta().cloned(),
+        };
+        made.unwrap_or_else(|error| {
+            self.fail(error);
+            None
+        })
     }
 
     /// The result as it stands.

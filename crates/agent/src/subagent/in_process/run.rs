@@ -5,10 +5,12 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use weft_observe::Subscription;
 use weft_session::Session;
 use weft_tools::Registration;
 use weft_types::{AbortCause, AssistantBlock, ContentBlock, EventBody, SessionId, TurnEnd};
 
+use crate::subagent::children::Announced;
 use crate::subagent::structured::{Capture, REMINDER};
 use crate::{Agent, SubagentResult, SubagentRun, SubagentStop};
 
@@ -74,6 +76,10 @@ impl SubagentRun for InProcessRun {
 /// What a subagent's task does: prompt the agent until it has answered, then close it.
 pub(super) struct Work {
     pub(super) agent: Agent,
+    /// Tells those who observe children of the end.
+    pub(super) announced: Announced,
+    /// Tells the starter what the agent does.
+    pub(super) watch: Option<[Subscription; 2]>,
     /// Catches the answer in a schema, if one is asked for.
     pub(super) capture: Option<Arc<Capture>>,
     /// Keeps the tool for it registered.
@@ -90,6 +96,8 @@ impl Work {
         let stop = self.answer(prompt).await;
         self.agent.close().await;
         drop(self.tool);
+        drop(self.watch);
+        self.announced.end(stop.clone());
         let structured = match stop {
             SubagentStop::Completed => self.capture.as_ref().and_then(|capture| capture.take()),
             _ => None,

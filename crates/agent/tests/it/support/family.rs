@@ -83,6 +83,8 @@ impl Family {
             schema: None,
             model: None,
             run: None,
+            call: None,
+            activity: None,
             cancel: CancellationToken::new(),
         }
     }

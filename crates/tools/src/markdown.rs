@@ -4,7 +4,7 @@
 /// alone: `snake_case`, `2 * 3`, `~/src` and `[x]` read the same raw and rendered.
 ///
 /// The line must not stand at the beginning of a block.
-pub(crate) fn escape(line: &str) -> String {
+pub fn escape_markdown(line: &str) -> String {
     if !line.contains(['`', '~', '*', '_', '\\', ']', '<', '&']) {
         return line.to_owned();
     }
