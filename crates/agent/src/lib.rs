@@ -44,6 +44,7 @@ pub use limits::{ContextLimits, Limits, SubagentLimits};
 pub use meter::AgentUsage;
 pub use permission::{PermissionMode, Permissions};
 pub use subagent::{
-    Activity, ActivityFeed, AgentTool, Child, ChildObservation, HEARTBEAT, InProcess, OpenCall, STRUCTURED_OUTPUT, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider,
-    SubagentRequest, SubagentResult, SubagentRun, SubagentStop, Subagents, children_in,
+    Activity, ActivityFeed, AgentTool, Child, ChildObservation, HEARTBEAT, InProcess, OpenCall, STRUCTURED_OUTPUT,
+    SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentResult,
+    SubagentRun, SubagentStop, Subagents, children_in,
 };

@@ -9,7 +9,6 @@ use weft_workflow::{DisplayLimits, Snapshot, cut_for_display};
 
 use crate::doings::Rows;
 
-
 /// The card's title.
 pub(crate) fn title_of(name: Option<&str>, limits: DisplayLimits) -> String {
     match name {

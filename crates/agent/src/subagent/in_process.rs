@@ -12,9 +12,11 @@ use weft_tools::{Registration, ToolRegistry};
 use weft_types::{Origin, SessionHeader};
 
 use self::run::{InProcessRun, Work};
-use super::structured::{Capture, INSTRUCTION};
 use super::children::Announced;
-use super::{Child, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun};
+use super::structured::{Capture, INSTRUCTION};
+use super::{
+    Child, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun,
+};
 use crate::{Agent, AgentOptions, Jitter, Limits, SubagentLimits};
 
 /// The provider `spawn`: a fresh agent with a session of its own.

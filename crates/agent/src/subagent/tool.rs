@@ -68,15 +68,16 @@ pub fn children_in(meta: Option<&Value>) -> Vec<SessionId> {
 
 impl Arguments {
     fn read(arguments: &Value) -> Result<Self, ToolError> {
-        Self::deserialize(arguments).map_err(|error| {
-            ToolError::with_code(ErrorCode::InvalidArgs, format!("cannot start an agent: {error}"))
-        })
+        Self::deserialize(arguments)
+            .map_err(|error| ToolError::with_code(ErrorCode::InvalidArgs, format!("cannot start an agent: {error}")))
     }
 
     /// What the user knows the agent as.
     fn label(&self) -> String {
         let given = self.label.as_deref().and_then(|label| first_line(label, LABEL_CHARS));
-        given.or_else(|| first_line(&self.prompt, LABEL_CHARS)).unwrap_or_default()
+        given
+            .or_else(|| first_line(&self.prompt, LABEL_CHARS))
+            .unwrap_or_default()
     }
 
     fn title(&self) -> String {
@@ -86,7 +87,9 @@ impl Arguments {
 
 async fn run(execution: ToolExecution) -> Result<Answer, ToolError> {
     let Some(caller) = execution.extension::<AgentContext>() else {
-        return Err(ToolError::new("cannot start an agent without a calling one, whose child it is"));
+        return Err(ToolError::new(
+            "cannot start an agent without a calling one, whose child it is",
+        ));
     };
     let arguments = Arguments::read(execution.arguments())?;
     if arguments.prompt.trim().is_empty() {

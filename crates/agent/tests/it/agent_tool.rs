@@ -40,10 +40,14 @@ impl Scene {
             options.tools = tools;
         });
         let into = Arc::clone(&reports);
-        let reported = world.agent.tools().progress().subscribe(Some(world.agent.id()), move |report| {
-            let text = text_of(&report.view.content);
-            into.lock().expect("not poisoned").push((report.call_id.clone(), text));
-        });
+        let reported = world
+            .agent
+            .tools()
+            .progress()
+            .subscribe(Some(world.agent.id()), move |report| {
+                let text = text_of(&report.view.content);
+                into.lock().expect("not poisoned").push((report.call_id.clone(), text));
+            });
         Self {
             world,
             family,
@@ -62,7 +66,9 @@ impl Scene {
     /// Whether a child has ended.
     fn has_ended(&self) -> bool {
         let children = self.children.lock().expect("not poisoned");
-        children.iter().any(|seen| matches!(seen, ChildObservation::Ended { .. }))
+        children
+            .iter()
+            .any(|seen| matches!(seen, ChildObservation::Ended { .. }))
     }
 
     /// The first child that has started.
@@ -93,7 +99,9 @@ fn result(session: &Session, call: &str) -> (String, bool, Vec<SessionId>) {
 
 fn calls_agent(arguments: &Value) -> String {
     let arguments = arguments.to_string();
-    format!("[[reply]]\nrole = \"main\"\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"agent\"\narguments_text = '{arguments}'\n")
+    format!(
+        "[[reply]]\nrole = \"main\"\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"agent\"\narguments_text = '{arguments}'\n"
+    )
 }
 
 const MAIN_ENDS: &str = "[[reply]]\nrole = \"main\"\nstep = 2\ntext = \"done\"\n";
@@ -124,10 +132,20 @@ async fn its_answer_is_the_result_and_its_work_is_the_cards_progress() {
     assert_eq!(child.header().label.as_deref(), Some("scout"));
     let reports = scene.reports("c1");
     assert!(reports[0].starts_with("- Said: Like so:"), "{reports:?}");
-    assert!(reports.iter().any(|text| text.starts_with("- Now: echo\n")), "{reports:?}");
-    assert!(reports.iter().any(|text| text.starts_with("- Last: echo\n")), "{reports:?}");
+    assert!(
+        reports.iter().any(|text| text.starts_with("- Now: echo\n")),
+        "{reports:?}"
+    );
+    assert!(
+        reports.iter().any(|text| text.starts_with("- Last: echo\n")),
+        "{reports:?}"
+    );
     let observed = scene.children.lock().expect("not poisoned");
-    let [ChildObservation::Started(start), ChildObservation::Ended { child: end, .. }] = &observed[..] else {
+    let [
+        ChildObservation::Started(start),
+        ChildObservation::Ended { child: end, .. },
+    ] = &observed[..]
+    else {
         panic!("one start and one end, found {observed:?}");
     };
     assert_eq!(start.call.as_ref().map(CallId::as_str), Some("c1"));
@@ -166,7 +184,10 @@ async fn several_work_at_the_same_time_and_each_call_has_its_own() {
     scene.family.models.scripted().open_gate("first").expect("a gate");
     assert_eq!(turn.ended().await, TurnEnd::Completed);
     let session = scene.world.agent.session();
-    assert_eq!((result(session, "c1").0, result(session, "c2").0), ("1".to_owned(), "2".to_owned()));
+    assert_eq!(
+        (result(session, "c1").0, result(session, "c2").0),
+        ("1".to_owned(), "2".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -178,7 +199,10 @@ async fn a_failed_one_fails_its_call_with_the_reason_and_what_it_had_said() {
     assert_eq!(scene.world.prompt("go").await, TurnEnd::Completed);
     let (text, failed, children) = result(scene.world.agent.session(), "c1");
     assert!(failed);
-    assert_eq!(text, "Error: the agent failed: the answer broke off: gone; the last it said:\nhalf");
+    assert_eq!(
+        text,
+        "Error: the agent failed: the answer broke off: gone; the last it said:\nhalf"
+    );
     assert_eq!(children, [scene.family.child().id().clone()]);
 }
 
@@ -229,9 +253,8 @@ async fn a_cancel_of_the_turn_stops_it_before_the_call_ends() {
 
 #[tokio::test]
 async fn a_cancel_of_the_child_alone_fails_its_call_and_the_parent_goes_on() {
-    let script = calls_agent(&json!({ "prompt": "wait" }))
-        + MAIN_ENDS
-        + "[[reply]]\nrole = \"subagent\"\nhang = true\n";
+    let script =
+        calls_agent(&json!({ "prompt": "wait" })) + MAIN_ENDS + "[[reply]]\nrole = \"subagent\"\nhang = true\n";
     let scene = Scene::new(&script);
     let turn = scene.world.agent.prompt(say("go")).expect("idle");
     while scene.family.models.open_streams() == 0 {

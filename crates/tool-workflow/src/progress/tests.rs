@@ -130,7 +130,8 @@ fn what_the_named_members_do_stands_below_their_names() {
     let text = |detail| text_of(&renderer().view(&snapshot, &rows, detail).content);
     let running = "- Running (4): a, #2, a, … and 1 more\n";
     let done = "- Done: 0 completed, 0 failed, 0 cancelled";
-    let shown = "  - a: reads *it* and `that` (1 calls)\n  - #2: reads *it* and `that` (2 calls)\n";
-    assert_eq!(text(Detail::Full), format!("{running}{}{done}", shown.replace('*', "*")));
+    let shown = r"reads \*it\* and \`that\`";
+    let shown = format!("  - a: {shown} (1 calls)\n  - #2: {shown} (2 calls)\n");
+    assert_eq!(text(Detail::Full), format!("{running}{shown}{done}"));
     assert_eq!(text(Detail::WithoutRows), format!("{running}{done}"));
 }

@@ -39,7 +39,10 @@ fn it_names_what_is_open_what_ended_last_and_counts() {
     assert_eq!(activity.last(), Some(("look", true)));
     assert!(!apply(&mut activity, result("1", false)), "it has its result");
     assert!(apply(&mut activity, result("2", false)));
-    assert_eq!((activity.now(), activity.last(), activity.calls()), (None, Some(("find", false)), 2));
+    assert_eq!(
+        (activity.now(), activity.last(), activity.calls()),
+        (None, Some(("find", false)), 2)
+    );
 }
 
 #[test]
@@ -47,7 +50,10 @@ fn a_call_that_waits_for_the_user_comes_first_until_it_has_started() {
     let mut activity = Activity::default();
     apply(&mut activity, call("1", "look", false));
     apply(&mut activity, call("2", "wipe", true));
-    assert_eq!(activity.now().as_deref(), Some("waiting for permission: wipe and 1 more"));
+    assert_eq!(
+        activity.now().as_deref(),
+        Some("waiting for permission: wipe and 1 more")
+    );
     assert!(activity.started(&"2".into()));
     assert!(!activity.started(&"2".into()), "nothing changes");
     assert!(!activity.started(&"3".into()));
@@ -77,7 +83,11 @@ fn its_size_depends_on_what_is_open_alone() {
         apply(&mut activity, result(&id.to_string(), false));
     }
     assert!(activity.open().is_empty());
-    assert!(activity.last().is_some_and(|(title, _)| title.chars().count() <= TITLE_CHARS));
+    assert!(
+        activity
+            .last()
+            .is_some_and(|(title, _)| title.chars().count() <= TITLE_CHARS)
+    );
 }
 
 #[test]
