@@ -49,6 +49,9 @@ pub(crate) enum Command {
     /// Runs one workflow script for the agent that spawned it.
     #[command(hide = true)]
     Worker,
+    /// Gives up what commands may not do and becomes the command.
+    #[command(hide = true)]
+    ShellGuard(ShellGuardArgs),
     /// Prints a generated part of the documentation.
     #[command(hide = true)]
     Docs(DocsArgs),
@@ -133,6 +136,14 @@ pub(crate) struct CompletionsArgs {
     /// Which shell.
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// `weft shell-guard`.
+#[derive(Debug, Args)]
+pub(crate) struct ShellGuardArgs {
+    /// What is given up, and the command.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) orders: Vec<std::ffi::OsString>,
 }
 
 /// `weft docs`.

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         // The worker comes first and alone: it has no environment, no configuration and no runtime.
         Command::Worker => return commands::worker::run(),
+        Command::ShellGuard(args) => return weft_toolset::sandbox::run_guard(args.orders),
         Command::Acp(args) => commands::acp::run(&args),
         Command::Demo(args) => in_runtime(commands::demo::run(&args)),
         Command::Replay(args) => in_runtime(commands::replay::run(args)),

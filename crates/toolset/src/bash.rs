@@ -5,6 +5,8 @@
 //! - It runs as `bash -c`, or `sh -c` where there is no bash, in the session's folder.
 //! - Its input is empty. Its output and errors are one stream, in the order in which they were written.
 //! - Its environment is the program's own without secrets ([`Environment`](crate::Environment)).
+//! - It has a temporary folder of its agent's own (`TMPDIR`), and writes, where the system can see to that, nowhere but
+//!   there, in the session's folders and in what the user listed ([`sandbox`]).
 //! - It leads a process group. When the shell ends, output is read for a quarter of a second more if
 //!   something still holds the pipe; then whatever is left of the group is killed. Nothing goes on in the
 //!   background, but for what left the group on purpose (`setsid`): that runs, its output lost, until the
@@ -19,11 +21,13 @@ mod console;
 mod decode;
 mod fence;
 mod group;
+mod launch;
 mod output;
 mod parse;
 mod run;
 
 use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,15 +37,18 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use weft_tools::{
-    Access, AccessCommand, CallView, ErrorCode, ExitStatus as ShownExit, Extensions, ResultForView, ResultView, Tool,
-    ToolError, ToolExecution, WorkingDirectory,
+    Access, AccessCommand, AdditionalDirectories, CallView, ErrorCode, ExitStatus as ShownExit, Extensions, Memory,
+    ResultForView, ResultView, Tool, ToolError, ToolExecution, WorkingDirectory,
 };
 use weft_types::{ContentBlock, ToolSpec, text_of};
 
 pub use self::config::{BashConfig, InvalidSetting};
 use self::console::Console;
 use self::group::Group;
+use self::launch::Launch;
 use self::run::Ending;
+use crate::sandbox::{self, Report, Sandbox};
+use crate::scratch::Scratch;
 
 /// Runs shell commands.
 ///
@@ -49,31 +56,72 @@ use self::run::Ending;
 #[derive(Debug)]
 pub struct Bash {
     config: BashConfig,
+    sandbox: Sandbox,
 }
 
 impl Bash {
     /// The tool with these settings, or the first setting that is out of bounds.
     pub fn new(config: BashConfig) -> Result<Self, InvalidSetting> {
+        let report = sandbox::report(&config.sandbox);
+        Self::reporting(config, report)
+    }
+
+    /// The tool on a system of whose sandbox that is known.
+    pub fn reporting(config: BashConfig, report: Report) -> Result<Self, InvalidSetting> {
         config.validate()?;
-        Ok(Self { config })
+        let sandbox = Sandbox::new(config.sandbox.clone(), report);
+        Ok(Self { config, sandbox })
+    }
+
+    /// The shell for a call: with the agent's temporary folder, in the sandbox.
+    fn launch(&self, execution: &ToolExecution) -> Result<Launch, ToolError> {
+        let folder = execution
+            .extension::<WorkingDirectory>()
+            .ok_or_else(|| ToolError::new("failed to run the command: its caller named no working folder"))?;
+        let additional = execution.extension::<AdditionalDirectories>().unwrap_or_default();
+        let scratch = execution
+            .extension::<Memory>()
+            .map(|memory| memory.of::<Scratch>().path());
+        let scratch = scratch
+            .transpose()
+            .map_err(|error| ToolError::new(format!("failed to make a temporary folder for the command: {error}")))?;
+        let mut folders: Vec<&Path> = vec![&folder.0];
+        folders.extend(additional.0.iter().map(PathBuf::as_path));
+        folders.extend(scratch.as_deref());
+        let prefix = self.sandbox.prefix(&folders);
+        let prefix = prefix.map_err(|error| ToolError::new(error.to_string()))?;
+        let mut variables = self.config.environment.variables();
+        if let Some(scratch) = &scratch {
+            variables.retain(|(name, _)| name != "TMPDIR");
+            variables.push(("TMPDIR".into(), scratch.into()));
+        }
+        Ok(Launch::new(&folder.0, variables, prefix))
+    }
+
+    fn finished(&self, status: ExitStatus, output: String) -> Finished {
+        let exit = Exit::of(status);
+        let failed = !matches!(exit, Exit::ExitCode(0));
+        let hint = failed.then(|| self.sandbox.hint(&output)).flatten();
+        Finished {
+            output,
+            hint: hint.map(str::to_owned),
+            exit,
+        }
     }
 
     async fn run(&self, execution: &ToolExecution) -> Result<Finished, ToolError> {
         let arguments: Arguments = Deserialize::deserialize(execution.arguments())
             .map_err(|error| ToolError::with_code(ErrorCode::InvalidArgs, error.to_string()))?;
-        let folder = execution
-            .extension::<WorkingDirectory>()
-            .ok_or_else(|| ToolError::new("failed to run the command: its caller named no working folder"))?;
+        let launch = self.launch(execution)?;
         let limit = arguments
             .timeout_ms
             .map_or(self.config.default_timeout, Duration::from_millis);
-        let (group, pipe) = Group::start(&arguments.command, &folder.0, &self.config.environment)
-            .map_err(|error| ToolError::new(chain(&error)))?;
+        let (group, pipe) = Group::start(&arguments.command, &launch).map_err(|error| ToolError::new(chain(&error)))?;
         let mut console = Console::new(pipe, &self.config, execution.clone());
         let ending = run::to_end(group, &mut console, limit, execution.signal()).await;
         let output = console.finish()?;
         match ending {
-            Ok(Ending::Exited(status)) => Ok(Finished::new(status, output)),
+            Ok(Ending::Exited(status)) => Ok(self.finished(status, output)),
             Ok(Ending::TimedOut) => {
                 let reason = format!(
                     "the command was killed: it was still running after {} ms (timeout_ms allows up to {})",
@@ -105,6 +153,9 @@ struct Arguments {
 #[serde(rename_all = "camelCase")]
 struct Finished {
     output: String,
+    /// What else may be the reason of a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
     #[serde(flatten)]
     exit: Exit,
 }
@@ -117,17 +168,14 @@ enum Exit {
     Signal(String),
 }
 
-impl Finished {
-    fn new(status: ExitStatus, output: String) -> Self {
-        let exit = match (status.code(), status.signal()) {
-            (Some(code), _) => Exit::ExitCode(code),
-            (None, signal) => Exit::Signal(signal_name(signal.unwrap_or_default())),
-        };
-        Self { output, exit }
-    }
-}
-
 impl Exit {
+    fn of(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::ExitCode(code),
+            (None, signal) => Self::Signal(signal_name(signal.unwrap_or_default())),
+        }
+    }
+
     /// The last line of what the model gets.
     fn line(&self) -> String {
         match self {
@@ -149,8 +197,9 @@ impl Tool for Bash {
                 "Runs a shell command in the session's folder and returns what it printed, errors included, and its \
                  exit code. Input is empty. Output beyond {} characters is cut in the middle. The command is killed \
                  after timeout_ms (default {default}, at most {max}). Nothing runs on in the background: processes \
-                 that the command leaves behind are killed when it returns.",
+                 that the command leaves behind are killed when it returns.{}",
                 self.config.max_output_chars,
+                self.sandbox.sentence(),
             ),
             parameters: json!({
                 "type": "object",
@@ -172,6 +221,7 @@ impl Tool for Bash {
             "type": "object",
             "properties": {
                 "output": { "type": "string" },
+                "hint": { "type": "string" },
                 "exitCode": { "type": "integer" },
                 "signal": { "type": "string" },
             },
@@ -188,9 +238,9 @@ impl Tool for Bash {
         .boxed()
     }
 
-    /// Two blocks: the output, if there is any, and how the command ended.
+    /// The output, if there is any, a hint, if there is one, and how the command ended: a block each.
     fn render(&self, _arguments: &Value, value: &Value) -> Vec<ContentBlock> {
-        let Ok(Finished { mut output, exit }) = Finished::deserialize(value) else {
+        let Ok(Finished { mut output, hint, exit }) = Finished::deserialize(value) else {
             return Vec::new();
         };
         let mut blocks = Vec::new();
@@ -200,6 +250,7 @@ impl Tool for Bash {
             }
             blocks.push(ContentBlock::text(output));
         }
+        blocks.extend(hint.map(|hint| ContentBlock::text(format!("[{hint}]\n"))));
         blocks.push(ContentBlock::text(exit.line()));
         blocks
     }

@@ -9,7 +9,6 @@ mod substitute;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -25,8 +24,8 @@ use weft_types::{ContentBlock, ToolSpec};
 
 use self::substitute::{Request, Substituted, substitute};
 use crate::files::{
-    FilesConfig, Found, InvalidFilesSetting, Knowledge, Known, Opened, Place, TextFile, Unreadable, access_to,
-    arguments, blocking, describe_missing, find, folder_of, outcome, replace,
+    FilesConfig, Folders, Found, InvalidFilesSetting, Knowledge, Known, Opened, Place, TextFile, Unreadable, access_to,
+    arguments, blocking, describe_missing, find, outcome, replace,
 };
 
 /// How many places one text lists.
@@ -73,17 +72,17 @@ impl Edit {
 
     async fn run(&self, execution: &ToolExecution) -> Result<Edited, ToolError> {
         let arguments: Arguments = arguments(execution)?;
-        let folder = folder_of(execution)?;
+        let folders = Folders::of(execution)?;
         let (config, known) = (Arc::clone(&self.config), Known::of(execution));
         let path = arguments.path.clone();
-        let done = blocking(execution, move |stop| edit(&arguments, &folder, &config, &known, stop)).await?;
+        let done = blocking(execution, move |stop| edit(&arguments, &folders, &config, &known, stop)).await?;
         outcome(execution, &path, done)
     }
 }
 
 fn edit(
     arguments: &Arguments,
-    folder: &Path,
+    folders: &Folders,
     config: &FilesConfig,
     known: &Known,
     stop: &CancellationToken,
@@ -94,7 +93,7 @@ fn edit(
             "old and new are the same, so there is nothing to change",
         ));
     }
-    let place = Place::to_write(folder, path)?;
+    let place = Place::to_write(folders, path)?;
     let mut opened = match find(&place)? {
         Found::File(opened) => opened,
         Found::Folder => {
@@ -102,7 +101,7 @@ fn edit(
                 "{path} is a folder, and only files can be edited"
             )));
         }
-        Found::Missing => return Err(describe_missing(&place, folder)),
+        Found::Missing => return Err(describe_missing(&place, &folders.session)),
     };
     let bytes = whole(&mut opened, &place, config)?;
     if known.compare(&place.real, &bytes) == Knowledge::Stale {

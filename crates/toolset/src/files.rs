@@ -5,6 +5,7 @@
 
 mod config;
 mod fence;
+mod folders;
 mod job;
 mod known;
 mod looking;
@@ -18,12 +19,12 @@ mod text;
 
 pub use config::{FilesConfig, InvalidFilesSetting};
 use fence::fenced;
-pub(crate) use job::{arguments, blocking, check_cancel, folder_of, outcome};
+pub(crate) use folders::Folders;
+pub(crate) use job::{arguments, blocking, check_cancel, outcome};
 pub(crate) use known::{Knowledge, Known};
 pub(crate) use looking::{access_to, as_it_is, with_notes};
 pub(crate) use missing::describe_missing;
 pub(crate) use open::{Found, Opened, find, head_of, names_in, open_regular};
 pub(crate) use place::Place;
-use place::leaves_folder;
 pub(crate) use replace::replace;
 pub(crate) use text::{Encoding, TextFile, Unreadable};

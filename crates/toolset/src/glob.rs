@@ -4,7 +4,7 @@
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
@@ -17,7 +17,7 @@ use weft_tools::{
 };
 use weft_types::{ContentBlock, ToolSpec};
 
-use crate::files::{Found, access_to, arguments, as_it_is, blocking, folder_of, with_notes};
+use crate::files::{Folders, Found, access_to, arguments, as_it_is, blocking, with_notes};
 use crate::search::{InvalidSearchSetting, NamePattern, Names, Search, SearchConfig, root_of};
 
 /// Finds files by their names.
@@ -56,9 +56,9 @@ impl Glob {
 
     async fn run(&self, execution: &ToolExecution) -> Result<Listing, ToolError> {
         let arguments: Arguments = arguments(execution)?;
-        let folder = folder_of(execution)?;
+        let folders = Folders::of(execution)?;
         let config = Arc::clone(&self.config);
-        blocking(execution, move |stop| list(&arguments, &folder, &config, stop)).await
+        blocking(execution, move |stop| list(&arguments, &folders, &config, stop)).await
     }
 }
 
@@ -71,12 +71,12 @@ struct First {
 
 fn list(
     arguments: &Arguments,
-    folder: &Path,
+    folders: &Folders,
     config: &SearchConfig,
     stop: &CancellationToken,
 ) -> Result<Listing, ToolError> {
     let pattern = NamePattern::new(&arguments.pattern)?;
-    let (root, found) = root_of(folder, arguments.path.as_deref().unwrap_or("."))?;
+    let (root, found) = root_of(folders, arguments.path.as_deref().unwrap_or("."))?;
     if !matches!(found, Found::Folder) {
         return Err(ToolError::new(format!(
             "{} is a file, and path must name a folder",
@@ -95,7 +95,7 @@ fn list(
     });
     let mut notes = search.end(config)?;
     let First { paths, total } = first.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut names = Names::from(folder);
+    let mut names = Names::from(&folders.session);
     let paths: Vec<String> = paths.iter().map(|path| names.of(path)).collect();
     notes.extend(names.notes());
     match total - paths.len() {

@@ -6,7 +6,6 @@ mod file;
 mod tests;
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
@@ -21,7 +20,7 @@ use weft_tools::{
 use weft_types::{ContentBlock, ToolSpec};
 
 use self::collect::{Collected, Entry};
-use crate::files::{access_to, arguments, as_it_is, blocking, folder_of, with_notes};
+use crate::files::{Folders, access_to, arguments, as_it_is, blocking, with_notes};
 use crate::search::{InvalidSearchSetting, NamePattern, Names, Search, SearchConfig, root_of};
 
 /// The most lines around a match.
@@ -85,21 +84,21 @@ impl Grep {
 
     async fn run(&self, execution: &ToolExecution) -> Result<Matches, ToolError> {
         let arguments: Arguments = arguments(execution)?;
-        let folder = folder_of(execution)?;
+        let folders = Folders::of(execution)?;
         let config = Arc::clone(&self.config);
-        blocking(execution, move |stop| grep(&arguments, &folder, &config, stop)).await
+        blocking(execution, move |stop| grep(&arguments, &folders, &config, stop)).await
     }
 }
 
 fn grep(
     arguments: &Arguments,
-    folder: &Path,
+    folders: &Folders,
     config: &SearchConfig,
     stop: &CancellationToken,
 ) -> Result<Matches, ToolError> {
     let matcher = matcher(arguments)?;
     let names = arguments.glob.as_deref().map(NamePattern::new).transpose()?;
-    let (root, _) = root_of(folder, arguments.path.as_deref().unwrap_or("."))?;
+    let (root, _) = root_of(folders, arguments.path.as_deref().unwrap_or("."))?;
     let search = Search::new(&root, names.as_ref(), config, stop);
     let collected = Mutex::new(Collected::new(config.results));
     search.walk(|path| {
@@ -119,7 +118,7 @@ fn grep(
     });
     let mut notes = search.end(config)?;
     let collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut names = Names::from(folder);
+    let mut names = Names::from(&folders.session);
     let text = told(&collected, arguments.output, &mut names);
     notes.extend(names.notes());
     if let Some(rest) = rest_told(&collected, arguments.output) {

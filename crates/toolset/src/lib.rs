@@ -9,7 +9,7 @@
 //! ends as its last act.
 //!
 //! Process groups and shells are those of Unix: the crate builds nowhere else. What only Linux has sits in
-//! [`Orphans`].
+//! [`Orphans`] and [`sandbox`].
 //!
 //! [`Environment`] is what every program that is started for somebody else is handed on of the agent's own environment.
 //!
@@ -24,6 +24,8 @@ mod glob;
 mod grep;
 mod orphans;
 mod read;
+pub mod sandbox;
+mod scratch;
 mod search;
 mod write;
 

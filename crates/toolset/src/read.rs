@@ -10,7 +10,6 @@ mod tests;
 
 use std::fmt::Write as _;
 use std::io::{BufReader, Cursor, Seek as _};
-use std::path::Path;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -25,8 +24,8 @@ use weft_types::{ContentBlock, ToolSpec};
 
 use self::page::{Page, Want};
 use crate::files::{
-    Encoding, FilesConfig, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable, access_to,
-    arguments, as_it_is, blocking, describe_missing, find, folder_of, head_of, names_in, with_notes,
+    Encoding, FilesConfig, Folders, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable, access_to,
+    arguments, as_it_is, blocking, describe_missing, find, head_of, names_in, with_notes,
 };
 
 /// How many names an error about a folder lists.
@@ -72,24 +71,24 @@ impl Read {
 
     async fn run(&self, execution: &ToolExecution) -> Result<Reading, ToolError> {
         let arguments: Arguments = arguments(execution)?;
-        let folder = folder_of(execution)?;
+        let folders = Folders::of(execution)?;
         let (config, known) = (Arc::clone(&self.config), Known::of(execution));
-        blocking(execution, move |stop| read(&arguments, &folder, &config, &known, stop)).await
+        blocking(execution, move |stop| read(&arguments, &folders, &config, &known, stop)).await
     }
 }
 
 fn read(
     arguments: &Arguments,
-    folder: &Path,
+    folders: &Folders,
     config: &FilesConfig,
     known: &Known,
     stop: &CancellationToken,
 ) -> Result<Reading, ToolError> {
-    let place = Place::to_read(folder, &arguments.path)?;
+    let place = Place::to_read(folders, &arguments.path)?;
     let mut opened = match find(&place)? {
         Found::File(opened) => opened,
         Found::Folder => return Err(is_folder(&place)),
-        Found::Missing => return Err(describe_missing(&place, folder)),
+        Found::Missing => return Err(describe_missing(&place, &folders.session)),
     };
     let failed = |error: std::io::Error| ToolError::new(format!("failed to read {}: {error}", place.shown));
     let head = head_of(&mut opened.file).map_err(failed)?;

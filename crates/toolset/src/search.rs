@@ -19,7 +19,7 @@ use weft_tools::{ErrorCode, ToolError};
 
 pub use self::config::{InvalidSearchSetting, SearchConfig};
 pub(crate) use self::names::Names;
-use crate::files::{Found, Place, describe_missing, find};
+use crate::files::{Folders, Found, Place, describe_missing, find};
 
 /// The most threads of one search.
 const MAX_THREADS: usize = 4;
@@ -158,10 +158,10 @@ impl<'a> Search<'a> {
 }
 
 /// The place to look in, if there is something to look at.
-pub(crate) fn root_of(folder: &Path, path: &str) -> Result<(Place, Found), ToolError> {
-    let place = Place::to_read(folder, path)?;
+pub(crate) fn root_of(folders: &Folders, path: &str) -> Result<(Place, Found), ToolError> {
+    let place = Place::to_read(folders, path)?;
     match find(&place)? {
-        Found::Missing => Err(describe_missing(&place, folder)),
+        Found::Missing => Err(describe_missing(&place, &folders.session)),
         found => Ok((place, found)),
     }
 }

@@ -6,7 +6,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use futures::FutureExt;
@@ -21,8 +20,8 @@ use weft_tools::{
 use weft_types::{ContentBlock, ToolSpec};
 
 use crate::files::{
-    Encoding, FilesConfig, Found, InvalidFilesSetting, Knowledge, Known, Place, TextFile, Unreadable, access_to,
-    arguments, blocking, find, folder_of, outcome, replace,
+    Encoding, FilesConfig, Folders, Found, InvalidFilesSetting, Knowledge, Known, Place, TextFile, Unreadable,
+    access_to, arguments, blocking, find, outcome, replace,
 };
 
 /// Writes files.
@@ -83,17 +82,20 @@ impl Write {
 
     async fn run(&self, execution: &ToolExecution) -> Result<Wrote, ToolError> {
         let arguments: Arguments = arguments(execution)?;
-        let folder = folder_of(execution)?;
+        let folders = Folders::of(execution)?;
         let (config, known) = (Arc::clone(&self.config), Known::of(execution));
         let path = arguments.path.clone();
-        let done = blocking(execution, move |stop| write(&arguments, &folder, &config, &known, stop)).await?;
+        let done = blocking(execution, move |stop| {
+            write(&arguments, &folders, &config, &known, stop)
+        })
+        .await?;
         outcome(execution, &path, done)
     }
 }
 
 fn write(
     Arguments { path, content }: &Arguments,
-    folder: &Path,
+    folders: &Folders,
     config: &FilesConfig,
     known: &Known,
     stop: &CancellationToken,
@@ -106,7 +108,7 @@ fn write(
         );
         return Err(ToolError::new(message));
     }
-    let place = Place::to_write(folder, path)?;
+    let place = Place::to_write(folders, path)?;
     if path.ends_with('/') {
         return Err(ToolError::new(format!("{path} names a folder; name a file in it")));
     }

@@ -66,7 +66,7 @@ fn an_unknown_key_names_the_known_ones() {
     );
     refused(
         "modell = \"x\"\n",
-        "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, files, search, bash, environment, workflow, acp, store, providers",
+        "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, tools, files, search, bash, environment, sandbox, workflow, acp, store, providers",
     );
     refused(
         "agent = 3\n",

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::Environment;
+use crate::sandbox::SandboxConfig;
 
 /// Settings of the `bash` tool; [`Bash::new`](crate::Bash::new) checks them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct BashConfig {
     pub report_interval: Duration,
     /// What commands get of the environment.
     pub environment: Environment,
+    /// What commands are kept from.
+    pub sandbox: SandboxConfig,
 }
 
 impl Default for BashConfig {
@@ -32,6 +35,7 @@ impl Default for BashConfig {
             live_tail_bytes: 8 * 1024,
             report_interval: Duration::from_millis(100),
             environment: Environment::default(),
+            sandbox: SandboxConfig::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
-use crate::Environment;
+use super::launch::Launch;
 
 /// A shell with its group. Dropping it kills the group.
 #[derive(Debug)]
@@ -32,54 +32,37 @@ pub(super) enum StartError {
     Pipe(#[source] io::Error),
     #[error("failed to start {shell}")]
     Shell {
-        shell: &'static str,
+        shell: String,
         #[source]
         source: io::Error,
     },
 }
 
 impl Group {
-    /// Starts the command in the folder, with a null input and both outputs in one pipe.
-    ///
-    /// The shell is `bash`, or `sh` where there is no `bash`.
-    pub(super) fn start(
-        command: &str,
-        folder: &Path,
-        environment: &Environment,
-    ) -> Result<(Self, pipe::Receiver), StartError> {
-        check_folder(folder)?;
-        match Self::start_with("bash", command, folder, environment) {
-            Err(StartError::Shell { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                Self::start_with("sh", command, folder, environment)
-            }
-            started => started,
-        }
-    }
-
-    fn start_with(
-        shell: &'static str,
-        command: &str,
-        folder: &Path,
-        environment: &Environment,
-    ) -> Result<(Self, pipe::Receiver), StartError> {
+    /// Starts the command, with a null input and both outputs in one pipe.
+    pub(super) fn start(command: &str, launch: &Launch) -> Result<(Self, pipe::Receiver), StartError> {
+        check_folder(&launch.folder)?;
         // One pipe for both, so that their output stays in the order in which it was written.
         let (output, input) = io::pipe().map_err(StartError::Pipe)?;
         let second = input.try_clone().map_err(StartError::Pipe)?;
         let output = pipe::Receiver::from_owned_fd(OwnedFd::from(output)).map_err(StartError::Pipe)?;
-        let mut shell_command = Command::new(shell);
-        shell_command
-            .args([OsStr::new("-c"), OsStr::new("--"), OsStr::new(command)])
-            .current_dir(folder)
+        let (program, arguments) = launch.words.split_first().expect("a launch names its program");
+        let child = Command::new(program)
+            .args(arguments)
+            .arg(OsStr::new(command))
+            .current_dir(&launch.folder)
+            .env_clear()
+            .envs(launch.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(input)
             .stderr(second)
-            .env_clear()
-            .envs(environment.variables())
             .process_group(0)
-            .kill_on_drop(true);
-        let child = shell_command
+            .kill_on_drop(true)
             .spawn()
-            .map_err(|source| StartError::Shell { shell, source })?;
+            .map_err(|source| StartError::Shell {
+                shell: program.display().to_string(),
+                source,
+            })?;
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let id = id.expect("a process that was not waited for has its id");
         let group = Self {

@@ -16,10 +16,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weft_observe::Subscription;
-use weft_tools::{Extensions, ToolCallRequest, ToolLimits, ToolRegistry, ToolResult, WorkingDirectory};
+use weft_tools::{Extensions, Memory, ToolCallRequest, ToolLimits, ToolRegistry, ToolResult, WorkingDirectory};
 use weft_types::{CallId, text_of};
 
-use super::{Bash, BashConfig};
+use super::{Bash, BashConfig, Launch};
 
 /// Longer than any wait of a test that passes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,6 +29,7 @@ struct Stage {
     registry: ToolRegistry,
     folder: TempDir,
     shown: mpsc::UnboundedReceiver<String>,
+    lent: Extensions,
     _watching: Subscription,
 }
 
@@ -52,12 +53,17 @@ impl Stage {
             registry,
             folder: tempfile::tempdir().expect("a folder can be made"),
             shown,
+            lent: Extensions::new().with(Arc::new(Memory::default())),
             _watching: watching,
         }
     }
 
     fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    fn launch(&self) -> Launch {
+        Launch::new(self.path(), crate::Environment::default().variables(), Vec::new())
     }
 
     fn start(&self, arguments: &Value) -> Running {
@@ -68,7 +74,7 @@ impl Stage {
         let cancel = CancellationToken::new();
         let mut request = ToolCallRequest::new(CallId::new("call"), "bash", arguments.to_string());
         request.signal = cancel.clone();
-        request.extensions = Extensions::new().with(Arc::new(WorkingDirectory(folder)));
+        request.extensions = self.lent.clone().with(Arc::new(WorkingDirectory(folder)));
         let registry = self.registry.clone();
         Running {
             result: tokio::spawn(async move { registry.execute(request).await }),

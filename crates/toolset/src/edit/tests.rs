@@ -206,7 +206,7 @@ async fn a_cancelled_edit_changes_nothing() {
     let arguments = Arguments::deserialize(change("a.txt", "one", "two")).expect("they fit");
     let error = edit(
         &arguments,
-        &stage.folder(),
+        &stage.folder().as_path().into(),
         &FilesConfig::default(),
         &Known::default(),
         &stop,

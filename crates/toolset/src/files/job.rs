@@ -1,25 +1,15 @@
 //! Work on files, away from the threads that serve everybody.
 
 use std::panic::resume_unwind;
-use std::path::PathBuf;
 
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
-use weft_tools::{ErrorCode, ToolError, ToolExecution, WorkingDirectory};
+use weft_tools::{ErrorCode, ToolError, ToolExecution};
 
 /// The call's arguments, which the registry has checked.
 pub(crate) fn arguments<T: DeserializeOwned>(execution: &ToolExecution) -> Result<T, ToolError> {
     T::deserialize(execution.arguments())
         .map_err(|error| ToolError::with_code(ErrorCode::InvalidArgs, error.to_string()))
-}
-
-/// The folder that the call's relative paths start at.
-pub(crate) fn folder_of(execution: &ToolExecution) -> Result<PathBuf, ToolError> {
-    let folder = execution.extension::<WorkingDirectory>();
-    folder.map(|folder| folder.0.clone()).ok_or_else(|| {
-        let name = execution.name();
-        ToolError::new(format!("failed to run {name}: its caller named no working folder"))
-    })
 }
 
 /// Does the work on a thread that may wait. Its token fires when the call is cancelled or dropped.

@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use weft_tools::{AccessPath, Extensions, ResultForView, ResultView, WorkingDirectory};
+use weft_tools::{AccessPath, Extensions, ResultForView, ResultView};
 use weft_types::{ContentBlock, text_of};
 
 use super::place::without_links;
-use super::{fenced, leaves_folder};
+use super::{Folders, fenced};
 
 /// The place that `path` names, for whoever decides. It is outside if nobody says which folder the session works in.
 pub(crate) fn access_to(path: &str, lent: &Extensions) -> AccessPath {
-    let folder = lent.get::<WorkingDirectory>();
-    let absolute = (folder.as_ref()).map_or_else(|| PathBuf::from(path), |folder| folder.0.join(path));
+    let folders = Folders::lent(lent);
+    let absolute = (folders.as_ref()).map_or_else(|| PathBuf::from(path), |folders| folders.session.join(path));
     AccessPath {
         path: without_links(&absolute).unwrap_or(absolute),
         shown: path.to_owned(),
-        is_inside: folder.is_some_and(|folder| !leaves_folder(&folder.0, path)),
+        is_inside: folders.is_some_and(|folders| !folders.are_left_by(path)),
         caution: None,
     }
 }

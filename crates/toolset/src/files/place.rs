@@ -10,6 +10,8 @@ use std::path::{Component, Path, PathBuf};
 
 use weft_tools::ToolError;
 
+use super::Folders;
+
 /// How many links one path may lead through.
 const MAX_LINKS: usize = 40;
 
@@ -23,11 +25,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A place to read. One outside the folder must be named as such, since it is then that the user is
+    /// A place to read. One outside the session's folders must be named as such, since it is then that the user is
     /// asked; a link that leads there is refused.
-    pub(crate) fn to_read(folder: &Path, path: &str) -> Result<Self, ToolError> {
-        let (place, workspace) = Self::resolve(folder, path)?;
-        if place.real.starts_with(&workspace) || leaves_folder(folder, path) {
+    pub(crate) fn to_read(folders: &Folders, path: &str) -> Result<Self, ToolError> {
+        let place = Self::resolve(folders, path)?;
+        if folders.hold(&place.real) || folders.are_left_by(path) {
             return Ok(place);
         }
         Err(ToolError::new(format!(
@@ -37,37 +39,36 @@ impl Place {
         )))
     }
 
-    /// A place to write, which is always in the folder.
-    pub(crate) fn to_write(folder: &Path, path: &str) -> Result<Self, ToolError> {
-        let (place, workspace) = Self::resolve(folder, path)?;
-        if place.real.starts_with(&workspace) {
+    /// A place to write, which is always in one of the session's folders, whatever the user was asked.
+    pub(crate) fn to_write(folders: &Folders, path: &str) -> Result<Self, ToolError> {
+        let place = Self::resolve(folders, path)?;
+        if folders.hold(&place.real) {
             return Ok(place);
         }
         Err(ToolError::new(format!(
-            "{path} is {}, outside the session's folder {}; files are changed only within it",
+            "{path} is {}, outside the session's folder {} and its additional directories; files are changed only \
+             within them",
             place.real.display(),
-            workspace.display()
+            folders.session.display()
         )))
     }
 
-    /// The place, and the folder without links.
-    fn resolve(folder: &Path, path: &str) -> Result<(Self, PathBuf), ToolError> {
+    fn resolve(folders: &Folders, path: &str) -> Result<Self, ToolError> {
         if path.contains('\0') {
             return Err(ToolError::new(format!(
                 "{path:?} is no path: it contains a NUL character"
             )));
         }
-        let failed = |error: io::Error| ToolError::new(format!("failed to find out where {path} leads: {error}"));
-        let workspace = without_links(folder).map_err(failed)?;
-        let real = without_links(&folder.join(path)).map_err(failed)?;
+        let real = without_links(&folders.session.join(path))
+            .map_err(|error| ToolError::new(format!("failed to find out where {path} leads: {error}")))?;
         let shown = path.to_owned();
-        Ok((Self { shown, real }, workspace))
+        Ok(Self { shown, real })
     }
 }
 
 /// Whether a path, by its wording alone, is outside the folder. The folder may be named with or without
 /// the links that lead to it.
-pub(crate) fn leaves_folder(folder: &Path, path: &str) -> bool {
+pub(super) fn leaves_folder(folder: &Path, path: &str) -> bool {
     let named = plain(&folder.join(path));
     let is_within = named.starts_with(plain(folder))
         || without_links(folder).is_ok_and(|workspace| plain(&workspace.join(path)).starts_with(&workspace));

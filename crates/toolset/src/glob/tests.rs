@@ -141,7 +141,7 @@ fn a_search_ends_with_its_call_or_its_time() {
         time: Duration::ZERO,
         ..SearchConfig::default()
     };
-    let listing = list(&arguments, &stage.folder(), &late, &stop).expect("an end is no error");
+    let listing = list(&arguments, &stage.folder().as_path().into(), &late, &stop).expect("an end is no error");
     assert!(listing.paths.is_empty());
     assert!(
         listing.notes[1].contains("ended after 0 ms (search.time)"),
@@ -149,7 +149,12 @@ fn a_search_ends_with_its_call_or_its_time() {
         listing.notes
     );
     stop.cancel();
-    let error = list(&arguments, &stage.folder(), &SearchConfig::default(), &stop);
+    let error = list(
+        &arguments,
+        &stage.folder().as_path().into(),
+        &SearchConfig::default(),
+        &stop,
+    );
     assert_eq!(
         error.err().expect("it was cancelled").message(),
         "the search was cancelled"

@@ -199,7 +199,7 @@ fn a_search_ends_with_its_call_or_its_time() {
         time: Duration::ZERO,
         ..SearchConfig::default()
     };
-    let matches = grep(&arguments, &stage.folder(), &late, &stop).expect("an end is no error");
+    let matches = grep(&arguments, &stage.folder().as_path().into(), &late, &stop).expect("an end is no error");
     assert_eq!(matches.files, 0);
     assert!(
         matches.notes[1].contains("ended after 0 ms (search.time)"),
@@ -207,7 +207,12 @@ fn a_search_ends_with_its_call_or_its_time() {
         matches.notes
     );
     stop.cancel();
-    let error = grep(&arguments, &stage.folder(), &SearchConfig::default(), &stop);
+    let error = grep(
+        &arguments,
+        &stage.folder().as_path().into(),
+        &SearchConfig::default(),
+        &stop,
+    );
     assert_eq!(
         error.err().expect("it was cancelled").message(),
         "the search was cancelled"
@@ -217,7 +222,7 @@ fn a_search_ends_with_its_call_or_its_time() {
 #[test]
 fn a_file_is_not_read_on_when_the_search_is_over() {
     let stage = stage();
-    let (root, _) = root_of(&stage.folder(), ".").expect("it exists");
+    let (root, _) = root_of(&stage.folder().as_path().into(), ".").expect("it exists");
     let stop = CancellationToken::new();
     let config = SearchConfig::default();
     let search = Search::new(&root, None, &config, &stop);

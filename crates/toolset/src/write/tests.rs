@@ -141,8 +141,8 @@ fn a_link_that_appears_after_the_path_was_resolved_is_not_followed() {
     let stage = Stage::new();
     fs::create_dir(stage.beside("out")).expect("a folder can be made");
     fs::create_dir(stage.folder().join("in")).expect("a folder can be made");
-    let place = Place::to_write(&stage.folder(), "in/a.txt").expect("a place within");
-    let last = Place::to_write(&stage.folder(), "b.txt").expect("a place within");
+    let place = Place::to_write(&stage.folder().as_path().into(), "in/a.txt").expect("a place within");
+    let last = Place::to_write(&stage.folder().as_path().into(), "b.txt").expect("a place within");
     fs::remove_dir(stage.folder().join("in")).expect("it is empty");
     symlink("../out", stage.folder().join("in")).expect("a link can be made");
     symlink("../out/b.txt", stage.folder().join("b.txt")).expect("a link can be made");
@@ -158,7 +158,7 @@ fn a_link_that_appears_after_the_path_was_resolved_is_not_followed() {
 fn a_file_that_changes_while_it_is_replaced_wins() {
     let stage = Stage::new();
     stage.put("a.txt", "one");
-    let place = Place::to_write(&stage.folder(), "a.txt").expect("a place within");
+    let place = Place::to_write(&stage.folder().as_path().into(), "a.txt").expect("a place within");
     let Found::File(opened) = find(&place).expect("it can be opened") else {
         panic!("a file");
     };

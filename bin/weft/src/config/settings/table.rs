@@ -227,6 +227,45 @@ pub(crate) static ENVIRONMENT_PASS: Setting = of_process(texts(
     &[],
     "Variables that commands and servers get although they look like credentials, such as `GITHUB_TOKEN`.",
 ));
+pub(crate) static SANDBOX_MODE: Setting = of_process(Setting {
+    key: "sandbox.mode",
+    kind: Kind::Word {
+        default: "auto",
+        words: &["auto", "required", "off"],
+    },
+    project: false,
+    doc: "Whether commands run in the kernel's sandbox: `auto` as far as there is one, `required` not without it, `off` \
+          without.",
+});
+pub(crate) static SANDBOX_NETWORK: Setting = of_process(Setting {
+    key: "sandbox.network",
+    kind: Kind::Word {
+        default: "allow",
+        words: &["allow", "deny"],
+    },
+    project: false,
+    doc: "Whether commands in the sandbox may use the network.",
+});
+pub(crate) static SANDBOX_WRITABLE: Setting = of_process(texts(
+    "sandbox.writable",
+    &[
+        "~/.cache",
+        "~/.cargo/registry",
+        "~/.cargo/git",
+        "~/.cargo/.package-cache",
+        "~/.cargo/.package-cache-mutate",
+        "~/.cargo/.global-cache",
+        "~/.npm",
+        "~/.local/share/pnpm",
+        "~/.yarn",
+        "~/.bun/install",
+        "~/go/pkg",
+        "~/.gradle",
+        "~/.m2/repository",
+    ],
+    "Where commands in the sandbox may write besides the session's folders and their temporary one; `~/` is the home \
+     folder.",
+));
 pub(crate) static WORKFLOW_CONCURRENT: Setting = count(
     "workflow.max_concurrent_agents",
     16,
@@ -402,6 +441,9 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &BASH_OUTPUT,
     &BASH_TAIL,
     &ENVIRONMENT_PASS,
+    &SANDBOX_MODE,
+    &SANDBOX_NETWORK,
+    &SANDBOX_WRITABLE,
     &WORKFLOW_CONCURRENT,
     &WORKFLOW_TOTAL,
     &WORKFLOW_ITEMS,

@@ -127,8 +127,7 @@ async fn a_call_does_not_wait_for_what_left_its_group() {
 async fn a_command_does_not_outlive_an_agent_that_is_killed() {
     let stage = Stage::new(BashConfig::default());
     let held = stage.pipe("held");
-    let (mut group, mut output) =
-        super::super::Group::start(STUBBORN, stage.path(), &crate::Environment::default()).expect("it starts");
+    let (mut group, mut output) = super::super::Group::start(STUBBORN, &stage.launch()).expect("it starts");
     let mut ready = [0; 6];
     output.read_exact(&mut ready).await.expect("it says when it is ready");
     // All that the guard would notice of that.
@@ -140,8 +139,7 @@ async fn a_command_does_not_outlive_an_agent_that_is_killed() {
 async fn dropping_a_running_command_kills_its_group() {
     let stage = Stage::new(BashConfig::default());
     let held = stage.pipe("held");
-    let (group, mut output) =
-        super::super::Group::start(STUBBORN, stage.path(), &crate::Environment::default()).expect("it starts");
+    let (group, mut output) = super::super::Group::start(STUBBORN, &stage.launch()).expect("it starts");
     let mut ready = [0; 6];
     output.read_exact(&mut ready).await.expect("it says when it is ready");
     drop(group);

@@ -36,8 +36,12 @@ impl Ground {
         }
     }
 
+    fn folders(&self) -> Folders {
+        self.work.as_path().into()
+    }
+
     fn write(&self, path: &str) -> Result<PathBuf, String> {
-        let place = Place::to_write(&self.work, path).map_err(|error| error.message().to_owned())?;
+        let place = Place::to_write(&self.folders(), path).map_err(|error| error.message().to_owned())?;
         Ok(place
             .real
             .strip_prefix(&self.root)
@@ -46,7 +50,7 @@ impl Ground {
     }
 
     fn read(&self, path: &str) -> Result<PathBuf, String> {
-        let place = Place::to_read(&self.work, path).map_err(|error| error.message().to_owned())?;
+        let place = Place::to_read(&self.folders(), path).map_err(|error| error.message().to_owned())?;
         Ok(place.real)
     }
 
@@ -144,7 +148,30 @@ fn a_folder_that_is_reached_through_a_link_may_be_named_either_way() {
     for path in [ground.work.join("a"), link.join("a")] {
         let path = path.to_str().expect("a plain name");
         assert!(!leaves_folder(&link, path), "{path}");
-        let place = Place::to_write(&link, path).expect("a place within");
+        let place = Place::to_write(&link.as_path().into(), path).expect("a place within");
         assert_eq!(place.real, ground.work.join("a"));
     }
+}
+
+#[test]
+fn additional_directories_count_as_the_sessions_folder() {
+    let ground = Ground::new();
+    let lent = weft_tools::Extensions::new()
+        .with(std::sync::Arc::new(weft_tools::WorkingDirectory(ground.work.clone())))
+        .with(std::sync::Arc::new(weft_tools::AdditionalDirectories(vec![
+            ground.root.join("beside"),
+        ])));
+    let folders = Folders::lent(&lent).expect("a folder is lent");
+    let beside = ground.root.join("beside");
+    for path in ["out/x", "../beside/x", "dangling-out"] {
+        assert!(
+            Place::to_write(&folders, path).is_ok_and(|place| place.real.starts_with(&beside)),
+            "{path}"
+        );
+        assert!(Place::to_read(&folders, path).is_ok(), "{path}");
+    }
+    assert!(!folders.are_left_by("../beside/x"));
+    assert!(!folders.are_left_by(&beside.join("x").display().to_string()));
+    assert!(folders.are_left_by("../elsewhere") && folders.are_left_by("../beside/../elsewhere"));
+    assert!(Place::to_write(&folders, "../elsewhere").is_err());
 }
