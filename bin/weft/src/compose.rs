@@ -7,11 +7,12 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError};
 use weft_agent::{
-    Agent, AgentOptions, ContextLimits, InProcess, Limits, PermissionMode, Permissions, SubagentLimits, Subagents,
+    Agent, AgentOptions, Chosen, ContextLimits, InProcess, Limits, PermissionMode, Permissions, SubagentLimits,
+    Subagents,
 };
 use weft_model::{AgentRole, Models};
 use weft_session::{Clock, FileStore, Session, Sessions as _};
-use weft_tools::{Approver, CallLimits, Extensions, ToolRegistry};
+use weft_tools::{AdditionalDirectories, Approver, CallLimits, Extensions, ToolRegistry};
 use weft_types::{Origin, SessionHeader};
 
 use crate::config::{Config, settings};
@@ -65,6 +66,8 @@ impl Composition {
 /// What a client asks for when it opens a session.
 struct Asked {
     cwd: PathBuf,
+    /// Folders beside it.
+    further: Vec<PathBuf>,
     lent: Extensions,
     approver: Arc<dyn Approver>,
 }
@@ -82,9 +85,15 @@ struct Prepared {
 }
 
 impl Prepared {
-    /// Starts it, inside of the runtime.
-    fn start(self, session: Arc<Session>) -> Agent {
+    /// Starts it, inside of the runtime, with what was chosen in its session. A model that is there no more is passed
+    /// over.
+    fn start(self, session: Arc<Session>, chosen: Chosen) -> Agent {
+        if let Some(mode) = chosen.mode {
+            self.permissions.set_mode(mode);
+        }
+        let is_there = |model: &String| self.models.resolve(Some(model)).is_ok();
         Agent::spawn(AgentOptions {
+            model: chosen.model.filter(is_there),
             system: self.system,
             role: AgentRole::Main,
             limits: self.limits,
@@ -108,7 +117,13 @@ impl Shared {
     }
 
     fn agent(&self, config: &Config, asked: Asked) -> anyhow::Result<Prepared> {
-        let Asked { cwd, lent, approver } = asked;
+        let Asked {
+            cwd,
+            further,
+            lent,
+            approver,
+        } = asked;
+        let lent = lent.with(Arc::new(AdditionalDirectories(further)));
         let models: Arc<dyn Models> = Arc::new(self.providers.table(config.text(&settings::MODEL)));
         let tools = tools::registry(config, &self.providers.secret_variables)?;
         let limits = self.limits(config)?;
@@ -180,13 +195,14 @@ impl AgentFactory for Composition {
             let header = composition.shared.header(&session);
             let asked = Asked {
                 cwd: session.cwd,
+                further: session.additional_directories,
                 lent: session.lent,
                 approver: session.approver,
             };
             let prepared = composition.prepare(asked).await?;
             let log = composition.shared.store.create(header);
             let log = log.map_err(|error| OpenError::Failed(error.to_string()))?;
-            Ok(prepared.start(log))
+            Ok(prepared.start(log, Chosen::default()))
         }
         .boxed()
     }
@@ -196,13 +212,15 @@ impl AgentFactory for Composition {
         async move {
             let asked = Asked {
                 cwd: session.cwd,
+                further: session.additional_directories,
                 lent: session.lent,
                 approver: session.approver,
             };
             let prepared = composition.prepare(asked).await?;
             Ok(Loading {
                 presenter: prepared.tools.clone(),
-                start: Box::new(|session| prepared.start(session)),
+                models: Arc::clone(&prepared.models),
+                start: Box::new(|session, chosen| prepared.start(session, chosen)),
             })
         }
         .boxed()

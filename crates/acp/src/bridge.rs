@@ -14,23 +14,26 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use weft_agent::Agent;
-use weft_tools::Extensions;
+use weft_tools::{ClientFilesHandle, Extensions};
 use weft_types::SessionId;
 
+use crate::client_files::EditorFiles;
 use crate::outbox::Outbox;
 use crate::permission::Permissions;
-use crate::projector::{ClientProfile, Mode, Projector};
+use crate::projector::{ClientProfile, Mode, Note, Projector, Spending};
 use crate::prompt::prompt_content;
 use crate::refusal::RequestError;
 use crate::sdk::{Client, schema};
+use crate::selectors::{Choice, Form, Selectors, parse_mode};
 use crate::session::{OpenSession, Prompt};
 use crate::ticker::Ticker;
 use crate::view::SessionView;
 use crate::{AcpOptions, NewSession};
-use setup::{check_cwd, no_further_folders, unavailable};
+use setup::{check_folders, mcp_servers, unavailable};
 use table::Table;
 
 pub(crate) use load::LoadRequest;
+pub(crate) use setup::Setup;
 
 /// The method that needs nothing from the user: the configured provider and its key are used.
 const AUTH_METHOD: &str = "configured";
@@ -98,24 +101,20 @@ impl Bridge {
     }
 
     pub(crate) fn initialize(&self, request: &schema::InitializeRequest) -> schema::InitializeResponse {
-        let terminal_output = request
-            .client_capabilities
-            .meta
-            .as_ref()
-            .and_then(|meta| meta.get("terminal_output"));
-        let profile = ClientProfile {
-            terminal_output: terminal_output == Some(&serde_json::Value::Bool(true)),
-        };
+        let profile = ClientProfile::of(&request.client_capabilities);
         self.profile.get_or_init(|| profile);
         let info = &self.options.info;
         let sessions = schema::SessionCapabilities::new()
             .list(schema::SessionListCapabilities::new())
             .resume(schema::SessionResumeCapabilities::new())
             .close(schema::SessionCloseCapabilities::new())
-            .delete(schema::SessionDeleteCapabilities::new());
+            .delete(schema::SessionDeleteCapabilities::new())
+            .additional_directories(schema::SessionAdditionalDirectoriesCapabilities::new());
+        let prompts = schema::PromptCapabilities::new().image(true).embedded_context(true);
         let capabilities = schema::AgentCapabilities::new()
             .load_session(true)
-            .prompt_capabilities(schema::PromptCapabilities::new().embedded_context(true))
+            .prompt_capabilities(prompts)
+            .mcp_capabilities(schema::McpCapabilities::new().http(true))
             .session_capabilities(sessions);
         let configured = schema::AuthMethodAgent::new(AUTH_METHOD, "Use the configured provider")
             .description("Nothing to do here: the key is the one of the configured model provider.".to_owned());
@@ -139,33 +138,51 @@ impl Bridge {
         self: &Arc<Self>,
         request: schema::NewSessionRequest,
         client: Client,
-    ) -> Result<schema::NewSessionResponse, RequestError> {
-        no_further_folders(&request.additional_directories)?;
-        check_cwd(&request.cwd).await?;
+    ) -> Result<Setup, RequestError> {
+        check_folders(&request.cwd, &request.additional_directories).await?;
+        let servers = mcp_servers(request.mcp_servers)?;
         let id = weft_session::mint_session_id();
         let _place = self.reserve(id.clone())?;
         let session: Arc<str> = id.as_str().into();
-        let approver = Arc::new(Permissions::new(Arc::clone(&session), client));
+        let approver = Arc::new(Permissions::new(Arc::clone(&session), client.clone()));
+        let notes = unavailable(&servers)
+            .into_iter()
+            .map(|text| Note::of_setup(1, text))
+            .collect();
         let opening = NewSession {
             id: id.clone(),
-            cwd: request.cwd.clone(),
-            additional_directories: Vec::new(),
-            mcp_servers: Vec::new(),
-            lent: Extensions::new(),
+            cwd: request.cwd,
+            additional_directories: request.additional_directories,
+            mcp_servers: servers,
+            lent: self.lent(&session, client),
             approver: Arc::clone(&approver) as _,
         };
         let agent = self.options.agents.open(opening).await?;
-        let view = self.view(session, &agent, unavailable(&request.mcp_servers));
+        let spending = Spending::new(Arc::clone(agent.models()));
+        let view = self.view(Arc::clone(&session), &agent, spending, notes);
+        let setup = Setup::new(session, &agent);
         approver.look_at(agent.id(), Arc::downgrade(&view));
-        self.publish(OpenSession::new(id.clone(), agent, view)).await?;
-        Ok(schema::NewSessionResponse::new(id.as_str().to_owned()))
+        self.publish(OpenSession::new(id, agent, view)).await?;
+        Ok(setup)
     }
 
-    fn view(&self, session: Arc<str>, agent: &Agent, note: Option<String>) -> Arc<SessionView> {
+    fn view(&self, session: Arc<str>, agent: &Agent, spending: Spending, notes: Vec<Note>) -> Arc<SessionView> {
         let (tools, cwd) = (agent.tools().clone(), agent.cwd().to_owned());
-        let projector = Projector::new(tools, cwd, self.profile(), Mode::Live).with_note(note);
+        let projector = Projector::new(tools, cwd, self.profile(), Mode::Live)
+            .with_spending(spending)
+            .with_selectors(Selectors::of(agent))
+            .with_notes(notes);
         let interval = self.options.progress.min_interval();
         SessionView::new(session, projector, self.outbox.clone(), self.ticker.clone(), interval)
+    }
+
+    /// What the client lends to a session's tools.
+    fn lent(&self, session: &Arc<str>, client: Client) -> Extensions {
+        let files = EditorFiles::offered(Arc::clone(session), client, self.profile(), self.options.file_timeout);
+        match files {
+            Some(files) => Extensions::new().with(Arc::new(ClientFilesHandle(Arc::new(files)))),
+            None => Extensions::new(),
+        }
     }
 
     fn profile(&self) -> ClientProfile {
@@ -175,7 +192,31 @@ impl Bridge {
     pub(crate) fn prompt(&self, request: schema::PromptRequest) -> Result<Prompt, RequestError> {
         self.accepts()?;
         let session = self.find(&request.session_id)?;
-        session.prompt(prompt_content(request.prompt)?)
+        session.prompt(prompt_content(request.prompt, self.options.image_bytes)?)
+    }
+
+    pub(crate) fn set_mode(
+        &self,
+        request: &schema::SetSessionModeRequest,
+    ) -> Result<schema::SetSessionModeResponse, RequestError> {
+        self.accepts()?;
+        let session = self.find(&request.session_id)?;
+        let mode = parse_mode("modeId", &request.mode_id.0)?;
+        session.choose(Choice::Mode(mode), Form::Modes)?;
+        Ok(schema::SetSessionModeResponse::new())
+    }
+
+    /// Answers all options, whatever was chosen.
+    pub(crate) fn set_config_option(
+        &self,
+        request: &schema::SetSessionConfigOptionRequest,
+    ) -> Result<schema::SetSessionConfigOptionResponse, RequestError> {
+        self.accepts()?;
+        let session = self.find(&request.session_id)?;
+        let choice = Selectors::of(session.agent()).parse(&request.config_id.0, &request.value)?;
+        session.choose(choice, Form::Options)?;
+        let options = Selectors::of(session.agent()).options();
+        Ok(schema::SetSessionConfigOptionResponse::new(options))
     }
 
     /// Cancels a session's turn; unknown and idle sessions are left alone.

@@ -14,6 +14,7 @@
 //! seen, and the bridge draws that.
 
 mod bridge;
+mod client_files;
 mod extension;
 mod options;
 mod outbox;
@@ -23,6 +24,7 @@ mod prompt;
 mod refusal;
 mod replay;
 mod sdk;
+mod selectors;
 mod serve;
 mod session;
 mod settings;
@@ -36,4 +38,7 @@ pub use options::{
     AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, McpServer, McpTransport, NewSession, OpenError,
 };
 pub use serve::{ExitReason, ExitReport, serve};
-pub use settings::{CloseGrace, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, SettingError, StallTimeout};
+pub use settings::{
+    CloseGrace, FileTimeout, ImageBytes, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, SettingError,
+    StallTimeout,
+};

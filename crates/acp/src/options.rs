@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use weft_agent::Agent;
+use weft_agent::{Agent, Chosen};
+use weft_model::Models;
 use weft_session::{FileStore, Session};
 use weft_tools::{Approver, Extensions, ToolRegistry};
 use weft_types::{SessionHeader, SessionId};
 
-use crate::{CloseGrace, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, StallTimeout};
+use crate::{
+    CloseGrace, ExtensionMethods, FileTimeout, ImageBytes, LineLimit, MaxSessions, OutboxBytes, ProgressConfig,
+    StallTimeout,
+};
 
 /// Everything [`serve()`](crate::serve()) needs beside the two streams.
 #[derive(Clone)]
@@ -29,6 +33,10 @@ pub struct AcpOptions {
     pub stall_timeout: StallTimeout,
     /// The longest line taken from the client.
     pub line_limit: LineLimit,
+    /// The largest picture taken in a prompt.
+    pub image_bytes: ImageBytes,
+    /// How long the client may take with a file.
+    pub file_timeout: FileTimeout,
     /// How many sessions may be open at a time.
     pub max_sessions: MaxSessions,
     /// How long the end of the connection may take.
@@ -48,6 +56,8 @@ impl AcpOptions {
             outbox_bytes: OutboxBytes::default(),
             stall_timeout: StallTimeout::default(),
             line_limit: LineLimit::default(),
+            image_bytes: ImageBytes::default(),
+            file_timeout: FileTimeout::default(),
             max_sessions: MaxSessions::default(),
             close_grace: CloseGrace::default(),
             extensions: ExtensionMethods::default(),
@@ -193,9 +203,11 @@ impl fmt::Debug for LoadSession {
 pub struct Loading {
     /// Draws the cards of the calls in its history: the agent's tools, or others that present the same.
     pub presenter: ToolRegistry,
-    /// Starts the agent once its history has been read; it is called inside of the runtime. Dropped uncalled when
-    /// the history cannot be read or the request is cancelled.
-    pub start: Box<dyn FnOnce(Arc<Session>) -> Agent + Send>,
+    /// What is known of the models that answered in it: the agent's models.
+    pub models: Arc<dyn Models>,
+    /// Starts the agent once its history has been read, with what was chosen in it; it is called inside of the runtime.
+    /// Dropped uncalled when the history cannot be read or the request is cancelled.
+    pub start: Box<dyn FnOnce(Arc<Session>, Chosen) -> Agent + Send>,
 }
 
 impl fmt::Debug for Loading {

@@ -120,9 +120,10 @@ impl Outbox {
         self.enqueue(false, |queue| queue.push_text(run, text, line));
     }
 
-    /// Enqueues a response or a request: one line, its newline included. It leaves without delay.
-    pub(crate) fn message(&self, line: &[u8]) {
-        self.enqueue(true, |queue| queue.push_lines(line));
+    /// Enqueues a response, with what stands behind it, or a request: whole lines, their newlines included. They leave
+    /// without delay.
+    pub(crate) fn message(&self, lines: &[u8]) {
+        self.enqueue(true, |queue| queue.push_lines(lines));
     }
 
     fn enqueue(&self, urgent: bool, push: impl FnOnce(&mut Queue)) {

@@ -11,6 +11,7 @@
 mod card;
 mod console;
 mod title;
+mod usage;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,14 +22,41 @@ use weft_tools::{ProgressView, ResultForView, ToolRegistry};
 use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, ToolErrorRecord, TurnEnd};
 
 use crate::sdk::schema;
+use crate::selectors::{Choice, Form, Selectors};
 use crate::wire::{self, text_update};
 use card::Card;
+
+pub(crate) use usage::Spending;
 
 /// What the client can show, as it said when it initialised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientProfile {
     /// Whether it takes the output of terminals that the agent owns, in `_meta`.
     pub(crate) terminal_output: bool,
+    /// Whether it reads files for the agent.
+    pub(crate) reads_files: bool,
+    /// Whether it writes files for the agent.
+    pub(crate) writes_files: bool,
+    /// Whether it takes notices.
+    pub(crate) notices: bool,
+    /// Whether it takes compactions.
+    pub(crate) compaction: bool,
+}
+
+impl ClientProfile {
+    /// What a client's capabilities say.
+    pub(crate) fn of(capabilities: &schema::ClientCapabilities) -> Self {
+        let meta = capabilities.meta.as_ref();
+        let terminal_output = meta.and_then(|meta| meta.get("terminal_output"));
+        let session = capabilities.session.as_ref();
+        Self {
+            terminal_output: terminal_output == Some(&serde_json::Value::Bool(true)),
+            reads_files: capabilities.fs.read_text_file,
+            writes_files: capabilities.fs.write_text_file,
+            notices: session.is_some_and(|session| session.notices.is_some()),
+            compaction: session.is_some_and(|session| session.compaction.is_some()),
+        }
+    }
 }
 
 /// Whom the updates are for.
@@ -55,11 +83,35 @@ pub(crate) struct Projector {
     scene: Scene,
     presenter: ToolRegistry,
     mode: Mode,
+    /// Whether a turn is open.
+    in_turn: bool,
     /// The calls announced and not finished.
     cards: HashMap<CallId, Card>,
     streaming: Streaming,
-    /// What the client is to know first; shown once, at the start of the first turn.
-    note: Option<String>,
+    /// Tokens and money; absent if nobody wants to know.
+    spending: Option<Spending>,
+    /// What the client was told of modes and options; absent where their changes are not shown.
+    selectors: Option<Selectors>,
+    /// What the user is to know and has no place yet: it waits for the next turn.
+    notes: Vec<Note>,
+}
+
+/// Something that the user is told beside the conversation.
+#[derive(Debug)]
+pub(crate) struct Note {
+    /// The id of the message that holds it, for a client without notices.
+    id: Arc<str>,
+    text: String,
+}
+
+impl Note {
+    /// What is told for the first time when a session is set up; `number` tells those apart.
+    pub(crate) fn of_setup(number: usize, text: String) -> Self {
+        Self {
+            id: format!("note-{number}").into(),
+            text,
+        }
+    }
 }
 
 /// What cards are drawn for.
@@ -84,16 +136,45 @@ impl Projector {
             scene: Scene { cwd, client },
             presenter,
             mode,
+            in_turn: false,
             cards: HashMap::new(),
             streaming: Streaming::default(),
-            note: None,
+            spending: None,
+            selectors: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The same projection, which tells what is spent beyond this.
+    pub(crate) fn with_spending(self, spending: Spending) -> Self {
+        Self {
+            spending: Some(spending),
+            ..self
+        }
+    }
+
+    /// The same projection, which tells what of this changes.
+    pub(crate) fn with_selectors(self, selectors: Selectors) -> Self {
+        Self {
+            selectors: Some(selectors),
+            ..self
         }
     }
 
     /// The same projection with something to say first. It waits for the first turn: text outside of a turn
     /// has no place in the protocol.
-    pub(crate) fn with_note(self, note: Option<String>) -> Self {
-        Self { note, ..self }
+    pub(crate) fn with_notes(self, notes: Vec<Note>) -> Self {
+        Self { notes, ..self }
+    }
+
+    /// Notes what the client chose, and gives what it is told of it.
+    pub(crate) fn chosen(&mut self, choice: Choice, form: Form) -> Option<schema::SessionUpdate> {
+        self.selectors.as_mut()?.chosen(choice, form)
+    }
+
+    /// What still waits for a turn, for the projection that will see it.
+    pub(crate) fn into_notes(self) -> Vec<Note> {
+        self.notes
     }
 
     /// Names the message that a delta belongs to; `None` for an empty delta.
@@ -118,12 +199,27 @@ impl Projector {
     /// Shows what one event changes for the client.
     pub(crate) fn event(&mut self, event: &Event, show: &mut impl FnMut(schema::SessionUpdate)) {
         match &event.body {
-            EventBody::TurnStart { .. } => {
-                if let Some(note) = self.note.take() {
-                    show(text_update("note".into(), false, &note));
+            EventBody::TurnStart { .. } => self.in_turn = true,
+            EventBody::UserMessage { turn, content } => {
+                if self.mode == Mode::Replay {
+                    user_message(*turn, content, show);
+                }
+                self.show_notes(show);
+            }
+            EventBody::SessionNotice { message } => {
+                self.notes.push(Note {
+                    id: format!("notice-{}", event.seq).into(),
+                    text: message.clone(),
+                });
+                if self.in_turn {
+                    self.show_notes(show);
                 }
             }
-            EventBody::UserMessage { turn, content } if self.mode == Mode::Replay => user_message(*turn, content, show),
+            EventBody::SessionCompaction { summary, .. } => show(self.compaction(event.seq, summary)),
+            EventBody::SessionMode { .. } | EventBody::SessionModel { .. } => {
+                let updates = self.selectors.as_mut().map(|selectors| selectors.event(&event.body));
+                updates.into_iter().flatten().for_each(&mut *show);
+            }
             EventBody::AssistantMessage {
                 turn, step, content, ..
             } => self.assistant_message(*turn, *step, content, show),
@@ -152,6 +248,7 @@ impl Projector {
                 ..
             } => show(self.tool_result(call_id, content, error.as_ref(), meta.as_ref())),
             EventBody::TurnEnd { turn, reason } => {
+                self.in_turn = false;
                 if let Some(text) = ending_text(reason) {
                     show(text_update(format!("failure-{turn}").into(), false, &text));
                 }
@@ -166,6 +263,31 @@ impl Projector {
             }
             _ => {}
         }
+        let spent = self.spending.as_mut().and_then(|spending| spending.event(&event.body));
+        spent.into_iter().for_each(show);
+    }
+
+    /// Shows what waits for a turn. Notices are no part of a conversation, so that a replay has none.
+    fn show_notes(&mut self, show: &mut impl FnMut(schema::SessionUpdate)) {
+        for Note { id, text } in std::mem::take(&mut self.notes) {
+            if !self.scene.client.notices {
+                show(text_update(id, false, &format!("[{text}]\n\n")));
+            } else if self.mode == Mode::Live {
+                let notice = schema::Notice::new(schema::NoticeSeverity::Info, text);
+                show(schema::SessionUpdate::Notice(notice));
+            }
+        }
+    }
+
+    fn compaction(&self, seq: u64, summary: &str) -> schema::SessionUpdate {
+        let id: Arc<str> = format!("compaction-{seq}").into();
+        if !self.scene.client.compaction {
+            let text = "[the conversation so far was summed up, to make room for more]\n\n";
+            return text_update(id, false, text);
+        }
+        let update = schema::CompactionUpdate::new(id, schema::CompactionStatus::Completed)
+            .summary(vec![schema::ContentBlock::from(summary)]);
+        schema::SessionUpdate::CompactionUpdate(update)
     }
 
     /// The update of a progress report; `None` for a call without an open card.
@@ -266,8 +388,8 @@ fn step_id(name: &str, turn: u32, step: u32) -> Arc<str> {
 
 fn user_message(turn: u32, content: &[ContentBlock], show: &mut impl FnMut(schema::SessionUpdate)) {
     let id: Arc<str> = format!("prompt-{turn}").into();
-    for text in content.iter().filter_map(ContentBlock::as_text) {
-        let chunk = schema::ContentChunk::new(text.into()).message_id(schema::MessageId::new(Arc::clone(&id)));
+    for block in content {
+        let chunk = schema::ContentChunk::new(wire::content(block)).message_id(schema::MessageId::new(Arc::clone(&id)));
         show(schema::SessionUpdate::UserMessageChunk(chunk));
     }
 }

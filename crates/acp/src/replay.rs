@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weft_types::Event;
 
 use crate::outbox::{BATCH_BYTES, Outbox};
-use crate::projector::Projector;
+use crate::projector::{Note, Projector};
 use crate::sdk::schema;
 use crate::wire::{self, text_update};
 
@@ -55,6 +55,11 @@ impl Replay {
         let update = text_update("log-note".into(), false, text);
         write(&mut self.lines, &self.session, update);
         enqueue(&self.outbox, &mut self.lines);
+    }
+
+    /// What still waits for a turn.
+    pub(crate) fn into_notes(self) -> Vec<Note> {
+        self.projector.into_notes()
     }
 
     /// Whether the client can be given more without the outbox growing beyond its bound by more than a page.

@@ -15,7 +15,8 @@
 //!
 //! Updates go straight to the outbox; responses and requests get there through the SDK's queue, in their own
 //! order. An update enqueued before a response is given therefore leaves before it: a replay before the answer to its
-//! load. The reverse does not hold, and nothing relies on it: of a turn that was answered, of a session whose id the
+//! load. The reverse does not hold by itself: what has to follow a response directly (a new session's commands) is put
+//! [behind](frames::Behind) it. Nothing else relies on it: of a turn that was answered, of a session whose id the
 //! client does not know yet, and of one that was loaded and not prompted yet, there is nothing to show. (A prompt that
 //! does not wait for the answer to its load is refused while the load goes on; sent in the very moment of the answer, its
 //! first updates may leave before that. A question withdrawn in the moment in which it is asked may follow the failed
@@ -27,8 +28,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use agent_client_protocol::{
-    Agent, Channel, Error, ErrorCode, Handled, JsonRpcResponse, UntypedMessage, on_receive_notification,
-    on_receive_request,
+    Agent, Channel, Error, ErrorCode, Handled, JsonRpcResponse, RequestCancellation, UntypedMessage,
+    on_receive_notification, on_receive_request,
 };
 
 pub(crate) use agent_client_protocol::v1::schema;
@@ -41,7 +42,7 @@ use agent_client_protocol::v1::{ConnectionTo, Responder};
 use tokio_util::sync::CancellationToken;
 
 use crate::ExtensionError;
-use crate::bridge::{Bridge, LoadRequest, closing};
+use crate::bridge::{Bridge, LoadRequest, Setup, closing};
 use crate::outbox::Outbox;
 use crate::refusal::RequestError;
 use crate::transport::Input;
@@ -62,9 +63,39 @@ impl Client {
         Ok(answer.outcome)
     }
 
+    /// Reads a file of the client. Dropping the future withdraws the request.
+    pub(crate) async fn read_file(&self, request: schema::ReadTextFileRequest) -> Result<String, ClientError> {
+        let answer = self.connection.send_request(request).block_task().await?;
+        Ok(answer.content)
+    }
+
+    /// Writes a file of the client. Dropping the future withdraws the request.
+    pub(crate) async fn write_file(&self, request: schema::WriteTextFileRequest) -> Result<(), ClientError> {
+        self.connection.send_request(request).block_task().await?;
+        Ok(())
+    }
+
     /// Waits until the client has closed its input, and everything before that has been dispatched.
     pub(crate) async fn closed_input(&self) {
         self.connection.incoming_closed().await;
+    }
+}
+
+/// Why the client did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ClientError {
+    /// It has no such thing.
+    NotFound,
+    /// Anything else, in its words.
+    Failed(String),
+}
+
+impl From<Error> for ClientError {
+    fn from(error: Error) -> Self {
+        match error.code {
+            ErrorCode::RESOURCE_NOT_FOUND => Self::NotFound,
+            _ => Self::Failed(error.message),
+        }
     }
 }
 
@@ -78,7 +109,9 @@ pub(crate) async fn connect<T>(
     let (ours, theirs) = Channel::duplex();
     let (outgoing, incoming) = ours.into_parts();
     let gate = frames::Gate::default();
-    let agent = agent(bridge).connect_with(theirs, async |connection| Ok(session(Client { connection }).await));
+    let behind = Arc::new(frames::Behind::default());
+    let agent =
+        agent(bridge, &behind).connect_with(theirs, async |connection| Ok(session(Client { connection }).await));
     let connection = async {
         let feeding = async {
             frames::feed(input, incoming, &gate, outbox, bridge.options().stall_timeout).await;
@@ -89,13 +122,14 @@ pub(crate) async fn connect<T>(
             never = feeding => match never {},
         }
     };
-    let (result, ()) = tokio::join!(connection, frames::drain(outgoing, &gate, outbox));
+    let (result, ()) = tokio::join!(connection, frames::drain(outgoing, (&gate, &behind), outbox));
     result
 }
 
 /// What the client may ask for, one method an entry.
 fn agent(
     bridge: &Arc<Bridge>,
+    behind: &Arc<frames::Behind>,
 ) -> agent_client_protocol::v1::Builder<
     Agent,
     impl agent_client_protocol::HandleDispatchFrom<agent_client_protocol::Client> + use<>,
@@ -107,12 +141,15 @@ fn agent(
         load,
         resume,
         list,
+        set_mode,
+        set_option,
         prompt,
         cancel,
         close,
         delete,
         extension,
     ] = std::array::from_fn(|_| Arc::clone(bridge));
+    let [behind_new, behind_load, behind_resume] = std::array::from_fn(|_| Arc::clone(behind));
     Agent
         .v1()
         .name("weft")
@@ -130,23 +167,34 @@ fn agent(
         )
         .on_receive_request(
             async move |request: schema::NewSessionRequest, responder, connection| {
-                let bridge = Arc::clone(&new);
-                let client = Client { connection };
-                work(&new, responder, new.expired(), async move {
-                    bridge.new_session(request, client).await
-                })
+                start_new(
+                    &new,
+                    request,
+                    Client { connection },
+                    SetupAnswer::new(responder, &behind_new),
+                )
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |request: schema::LoadSessionRequest, responder, connection| {
-                start_load(&load, request.into(), responder, Client { connection })
+                start_load(
+                    &load,
+                    request.into(),
+                    Client { connection },
+                    SetupAnswer::new(responder, &behind_load),
+                )
             },
             on_receive_request!(),
         )
         .on_receive_request(
             async move |request: schema::ResumeSessionRequest, responder, connection| {
-                start_load(&resume, request.into(), responder, Client { connection })
+                start_load(
+                    &resume,
+                    request.into(),
+                    Client { connection },
+                    SetupAnswer::new(responder, &behind_resume),
+                )
             },
             on_receive_request!(),
         )
@@ -159,6 +207,18 @@ fn agent(
                     list.ending(),
                     async move { bridge.list(request).await },
                 )
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: schema::SetSessionModeRequest, responder, _| {
+                responder.respond_with_result(set_mode.set_mode(&request).map_err(Error::from))
+            },
+            on_receive_request!(),
+        )
+        .on_receive_request(
+            async move |request: schema::SetSessionConfigOptionRequest, responder, _| {
+                responder.respond_with_result(set_option.set_config_option(&request).map_err(Error::from))
             },
             on_receive_request!(),
         )
@@ -197,22 +257,80 @@ fn agent(
         )
 }
 
-/// Answers with an empty result, which is what both methods have to say.
-fn start_load<T: JsonRpcResponse + Default>(
+/// The answer to a request that gives the client a session.
+struct SetupAnswer<T: JsonRpcResponse> {
+    responder: Responder<T>,
+    behind: Arc<frames::Behind>,
+}
+
+impl<T: JsonRpcResponse + From<Setup>> SetupAnswer<T> {
+    fn new(responder: Responder<T>, behind: &Arc<frames::Behind>) -> Self {
+        Self {
+            responder,
+            behind: Arc::clone(behind),
+        }
+    }
+
+    fn give(self, outcome: Result<Setup, RequestError>) {
+        if let Ok(setup) = &outcome {
+            self.behind.put(self.responder.raw_id(), setup.behind());
+        }
+        answer(self.responder, outcome.map(T::from));
+    }
+}
+
+impl From<Setup> for schema::NewSessionResponse {
+    fn from(setup: Setup) -> Self {
+        Self::new(setup.session)
+            .modes(setup.modes)
+            .config_options(setup.options)
+    }
+}
+
+impl From<Setup> for schema::LoadSessionResponse {
+    fn from(setup: Setup) -> Self {
+        Self::new().modes(setup.modes).config_options(setup.options)
+    }
+}
+
+impl From<Setup> for schema::ResumeSessionResponse {
+    fn from(setup: Setup) -> Self {
+        Self::new().modes(setup.modes).config_options(setup.options)
+    }
+}
+
+fn start_new(
+    bridge: &Arc<Bridge>,
+    request: schema::NewSessionRequest,
+    client: Client,
+    answer: SetupAnswer<schema::NewSessionResponse>,
+) -> Result<(), Error> {
+    if let Err(error) = bridge.accepts() {
+        return answer.responder.respond_with_error(error.into());
+    }
+    let withdrawn = answer.responder.cancellation();
+    let (opening, end) = (Arc::clone(bridge), bridge.expired().clone());
+    bridge.spawn(async move {
+        let work = async move { opening.new_session(request, client).await };
+        answer.give(until(work, withdrawn, end).await);
+    });
+    Ok(())
+}
+
+fn start_load<T: JsonRpcResponse + From<Setup>>(
     bridge: &Arc<Bridge>,
     request: LoadRequest,
-    responder: Responder<T>,
     client: Client,
+    answer: SetupAnswer<T>,
 ) -> Result<(), Error> {
     let load = match bridge.load(request, client) {
         Ok(load) => load,
-        Err(error) => return responder.respond_with_error(error.into()),
+        Err(error) => return answer.responder.respond_with_error(error.into()),
     };
-    let withdrawn = responder.cancellation();
+    let withdrawn = answer.responder.cancellation();
     bridge.spawn(async move {
         let withdrawn = async move { withdrawn.cancelled().await };
-        let respond = |outcome: Result<(), _>| answer(responder, outcome.map(|()| T::default()));
-        load.run(withdrawn, respond).await;
+        load.run(withdrawn, |outcome| answer.give(outcome)).await;
     });
     Ok(())
 }
@@ -269,17 +387,23 @@ fn work<T: JsonRpcResponse>(
     }
     let withdrawn = responder.cancellation();
     let end = end.clone();
-    bridge.spawn(async move {
-        let outcome = tokio::select! {
-            // What is done is answered, even if it was read with the last bytes of the input.
-            biased;
-            outcome = work => outcome,
-            () = withdrawn.cancelled() => Err(RequestError::Cancelled),
-            () = end.cancelled() => Err(closing()),
-        };
-        answer(responder, outcome);
-    });
+    bridge.spawn(async move { answer(responder, until(work, withdrawn, end).await) });
     Ok(())
+}
+
+/// What comes of the work, unless the client takes its request back or the end comes first.
+async fn until<T>(
+    work: impl Future<Output = Result<T, RequestError>>,
+    withdrawn: RequestCancellation,
+    end: CancellationToken,
+) -> Result<T, RequestError> {
+    tokio::select! {
+        // What is done is answered, even if it was read with the last bytes of the input.
+        biased;
+        outcome = work => outcome,
+        () = withdrawn.cancelled() => Err(RequestError::Cancelled),
+        () = end.cancelled() => Err(closing()),
+    }
 }
 
 fn answer<T: JsonRpcResponse>(responder: Responder<T>, outcome: Result<T, RequestError>) {

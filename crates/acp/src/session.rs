@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 use weft_agent::{Agent, Turn};
+use weft_model::ModelError;
 use weft_observe::Subscription;
 use weft_types::{ContentBlock, SessionId, TurnEnd};
 
 use crate::refusal::RequestError;
 use crate::sdk::schema::StopReason;
+use crate::selectors::{Choice, Form};
 use crate::view::SessionView;
 
 /// A session that the client can prompt.
@@ -61,6 +63,35 @@ impl OpenSession {
 
     pub(crate) fn id(&self) -> &SessionId {
         &self.id
+    }
+
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Has the agent go on as the client chose, from its next request or call on, and tells the client what goes with
+    /// it. What stands already changes nothing.
+    pub(crate) fn choose(&self, choice: Choice, form: Form) -> Result<(), RequestError> {
+        match &choice {
+            Choice::Mode(mode) if *mode == self.agent.mode() => return Ok(()),
+            Choice::Model(model) if self.agent.model().as_ref() == Some(model) => return Ok(()),
+            Choice::Mode(_) => {}
+            // Before the client is told: the model may be gone by now.
+            Choice::Model(model) => {
+                let refused = |error: ModelError| RequestError::invalid(error.message());
+                self.agent.set_model(model).map_err(refused)?;
+            }
+        }
+        let mode = match choice {
+            Choice::Mode(mode) => Some(mode),
+            Choice::Model(_) => None,
+        };
+        self.view.chosen(choice, form);
+        if let Some(mode) = mode {
+            // After that, so that what the log is told of it is no news to the client.
+            self.agent.set_mode(mode);
+        }
+        Ok(())
     }
 
     /// Starts a turn. Its place is taken before this returns, so that a second prompt is refused and a

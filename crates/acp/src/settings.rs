@@ -126,6 +126,56 @@ impl Default for LineLimit {
     }
 }
 
+/// How large a picture in a prompt may be: `acp.image_bytes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageBytes(usize);
+
+impl ImageBytes {
+    const RANGE: (usize, usize) = (1 << 10, 64 << 20);
+
+    /// Checks the size: 1 KiB to 64 MiB.
+    pub fn new(bytes: usize) -> Result<Self, SettingError> {
+        in_range("acp.image_bytes", bytes, Self::RANGE, show_bytes).map(Self)
+    }
+
+    /// The limit in bytes of the picture, not of its base64.
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl Default for ImageBytes {
+    /// 5 MiB, which is about what providers take.
+    fn default() -> Self {
+        Self(5 << 20)
+    }
+}
+
+/// How long the client may take to read or write a file: `acp.file_timeout`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileTimeout(Duration);
+
+impl FileTimeout {
+    const RANGE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(600));
+
+    /// Checks the time: 100 ms to ten minutes.
+    pub fn new(timeout: Duration) -> Result<Self, SettingError> {
+        in_range("acp.file_timeout", timeout, Self::RANGE, show_millis).map(Self)
+    }
+
+    /// The time.
+    pub fn get(self) -> Duration {
+        self.0
+    }
+}
+
+impl Default for FileTimeout {
+    /// 30 s: an editor answers out of its memory, unless it asks the user first.
+    fn default() -> Self {
+        Self(Duration::from_secs(30))
+    }
+}
+
 /// How many sessions one connection may have open at a time: `acp.max_sessions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxSessions(usize);
@@ -237,6 +287,8 @@ mod tests {
             MaxSessions::new(0).unwrap_err().to_string(),
             CloseGrace::new(Duration::ZERO).unwrap_err().to_string(),
             StallTimeout::new(Duration::ZERO).unwrap_err().to_string(),
+            ImageBytes::new(1).unwrap_err().to_string(),
+            FileTimeout::new(Duration::ZERO).unwrap_err().to_string(),
         ];
         for (text, name) in texts.iter().zip([
             "acp.outbox_bytes",
@@ -244,6 +296,8 @@ mod tests {
             "acp.max_sessions",
             "acp.close_grace",
             "acp.stall_timeout",
+            "acp.image_bytes",
+            "acp.file_timeout",
         ]) {
             assert!(text.starts_with(name), "{text}");
         }

@@ -22,6 +22,7 @@ use weft_types::{CallId, Event};
 use crate::outbox::{Outbox, TextRun};
 use crate::projector::Projector;
 use crate::sdk::schema;
+use crate::selectors::{Choice, Form};
 use crate::ticker::Ticker;
 use crate::wire;
 
@@ -169,6 +170,14 @@ impl SessionView {
             return;
         }
         if let Some(update) = state.projector.started(&start.call_id) {
+            self.send(&mut state.line, update);
+        }
+    }
+
+    /// The client chose something; it is told what goes with that.
+    pub(crate) fn chosen(&self, choice: Choice, form: Form) {
+        let Some(mut state) = self.open() else { return };
+        if let Some(update) = state.projector.chosen(choice, form) {
             self.send(&mut state.line, update);
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use weft_types::UnixMillis;
+use weft_types::{ContentBlock, UnixMillis};
 
 use crate::outbox::TextRun;
 use crate::sdk::schema;
@@ -56,6 +56,16 @@ pub(crate) fn text_update(message: Arc<str>, reasoning: bool, text: &str) -> sch
         schema::SessionUpdate::AgentThoughtChunk(chunk)
     } else {
         schema::SessionUpdate::AgentMessageChunk(chunk)
+    }
+}
+
+/// A block of content.
+pub(crate) fn content(block: &ContentBlock) -> schema::ContentBlock {
+    match block {
+        ContentBlock::Text { text } => text.as_str().into(),
+        ContentBlock::Image { mime_type, data } => {
+            schema::ContentBlock::Image(schema::ImageContent::new(data.clone(), mime_type.clone()))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use weft_model::{AgentRole, ModelError, Models};
 use weft_session::Session;
 use weft_tools::{Approver, Extensions, ToolRegistry};
-use weft_types::{AbortCause, AgentId, ContentBlock, TurnEnd, text_of};
+use weft_types::{AbortCause, AgentId, ContentBlock, TurnEnd};
 
 use crate::actor::{self, Lifeline, Prompt};
 use crate::command::own_commands;
@@ -249,7 +249,8 @@ impl Agent {
         self.handle.model.get()
     }
 
-    /// Tells it to use another model, from the next request on.
+    /// Tells it to use another model, from the next request on. The log is told with that request, or when the turn in
+    /// flight ends.
     ///
     /// # Errors
     /// There is no such model; nothing changes.
@@ -273,9 +274,9 @@ impl Agent {
     /// cancel reaches this one, even before the actor has begun with it.
     ///
     /// # Errors
-    /// A turn is in flight, the agent is closed, or the prompt is blank.
+    /// A turn is in flight, the agent is closed, or the prompt is blank: it has neither text nor a picture.
     pub fn prompt(&self, content: Vec<ContentBlock>) -> Result<Turn, PromptRefused> {
-        if text_of(&content).trim().is_empty() {
+        if content.iter().all(is_blank) {
             return Err(PromptRefused::Blank);
         }
         let (ended, end) = oneshot::channel();
@@ -305,6 +306,11 @@ impl Agent {
         self.handle.close();
         self.handle.stopped.cancelled().await;
     }
+}
+
+/// Whether a block says nothing. A picture always does.
+fn is_blank(block: &ContentBlock) -> bool {
+    block.as_text().is_some_and(|text| text.trim().is_empty())
 }
 
 impl fmt::Debug for Agent {

@@ -35,7 +35,7 @@ mod turn;
 
 pub use agent::{Agent, AgentOptions, PromptRefused, Turn};
 pub use backoff::Jitter;
-pub use choice::ModelChoice;
+pub use choice::{Chosen, ModelChoice};
 pub use command::Command;
 pub use context::AgentContext;
 pub use history::ContextSize;

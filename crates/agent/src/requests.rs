@@ -42,6 +42,7 @@ struct Attempts {
 impl Turns {
     /// Asks the model for this step's answer.
     pub(crate) async fn ask(&mut self, place: Place, cancel: &TurnCancel) -> Result<Asked, LoopError> {
+        self.log_model()?;
         let resolved = match self.options.models.resolve(self.model.get().as_deref()) {
             Ok(resolved) => resolved,
             Err(error) => return Ok(Asked::Ended(failed(error.message()))),

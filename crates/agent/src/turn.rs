@@ -140,6 +140,7 @@ impl Turns {
             Some(end) => end,
             None => self.steps(turn, cancel).await?,
         };
+        self.log_model()?;
         let reason = end.clone();
         self.append(EventBody::TurnEnd { turn, reason })?;
         Ok(end)
@@ -150,6 +151,14 @@ impl Turns {
         let is_users = self.session().header().origin == Origin::User;
         match self.history.untitled_prompt().filter(|_| is_users).and_then(title_of) {
             Some(title) => self.append(EventBody::SessionTitle { title }),
+            None => Ok(()),
+        }
+    }
+
+    /// Logs the model that was chosen since the last request.
+    pub(crate) fn log_model(&mut self) -> Result<(), AppendError> {
+        match self.model.take_new() {
+            Some(model) => self.append(EventBody::SessionModel { model }),
             None => Ok(()),
         }
     }

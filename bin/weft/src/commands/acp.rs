@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 use weft_acp::{
-    AcpOptions, AgentInfo, CloseGrace, ExitReason, ExtensionMethods, LineLimit, MaxSessions, OutboxBytes,
-    ProgressConfig, StallTimeout, serve,
+    AcpOptions, AgentInfo, CloseGrace, ExitReason, ExtensionMethods, FileTimeout, ImageBytes, LineLimit, MaxSessions,
+    OutboxBytes, ProgressConfig, StallTimeout, serve,
 };
 use weft_session::{Clock, FileStore, SystemClock};
 use weft_toolset::Orphans;
@@ -55,6 +55,8 @@ fn options(
         progress: ProgressConfig::new(config.span(&settings::MIN_INTERVAL))?,
         outbox_bytes: OutboxBytes::new(config.size(&settings::OUTBOX))?,
         line_limit: LineLimit::new(config.size(&settings::LINE_LIMIT))?,
+        image_bytes: ImageBytes::new(config.size(&settings::IMAGE_BYTES))?,
+        file_timeout: FileTimeout::new(config.span(&settings::FILE_TIMEOUT))?,
         max_sessions: MaxSessions::new(config.size(&settings::MAX_SESSIONS))?,
         close_grace: CloseGrace::new(config.span(&settings::CLOSE_GRACE))?,
         stall_timeout: StallTimeout::new(config.span(&settings::STALL_TIMEOUT))?,

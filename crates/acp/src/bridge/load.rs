@@ -15,21 +15,21 @@ use std::sync::Arc;
 
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use weft_agent::Chosen;
 use weft_session::{Opening, StoreError};
-use weft_tools::Extensions;
 use weft_types::{Origin, SessionHeader, SessionId};
 
-use super::setup::{check_cwd, is_same_folder, no_further_folders, unavailable};
+use super::setup::{Setup, check_folders, is_same_folder, mcp_servers, unavailable};
 use super::stored::blocking;
 use super::table::Place;
 use super::{Bridge, closing};
 use crate::permission::Permissions;
-use crate::projector::{Mode, Projector};
+use crate::projector::{Mode, Note, Projector, Spending};
 use crate::refusal::RequestError;
 use crate::replay::Replay;
 use crate::sdk::{Client, schema};
 use crate::session::OpenSession;
-use crate::{LoadSession, Loading};
+use crate::{LoadSession, Loading, McpServer};
 
 /// What the two methods ask for.
 #[derive(Debug)]
@@ -71,22 +71,32 @@ impl From<schema::ResumeSessionRequest> for LoadRequest {
 pub(crate) struct Load {
     place: Place,
     request: LoadRequest,
+    servers: Vec<McpServer>,
     client: Client,
 }
 
 impl Bridge {
     /// Takes up a load. Its place is taken before this returns, so that a second one is refused and a close reaches it.
-    pub(crate) fn load(self: &Arc<Self>, request: LoadRequest, client: Client) -> Result<Load, RequestError> {
+    pub(crate) fn load(self: &Arc<Self>, mut request: LoadRequest, client: Client) -> Result<Load, RequestError> {
         self.accepts()?;
-        no_further_folders(&request.further_folders)?;
+        let servers = mcp_servers(std::mem::take(&mut request.servers))?;
         let place = self.reserve(request.id.clone())?;
-        Ok(Load { place, request, client })
+        Ok(Load {
+            place,
+            request,
+            servers,
+            client,
+        })
     }
 }
 
 impl Load {
     /// Opens the session and has `answer` say how it went: everything of the replay has been enqueued by then.
-    pub(crate) async fn run(self, withdrawn: impl Future<Output = ()>, answer: impl FnOnce(Result<(), RequestError>)) {
+    pub(crate) async fn run(
+        self,
+        withdrawn: impl Future<Output = ()>,
+        answer: impl FnOnce(Result<Setup, RequestError>),
+    ) {
         let withdrawal = async {
             withdrawn.await;
             self.place.stop().cancel();
@@ -100,7 +110,7 @@ impl Load {
         // The place is given up only now: who waits for it is answered later.
     }
 
-    async fn open(&self) -> Result<(), RequestError> {
+    async fn open(&self) -> Result<Setup, RequestError> {
         let bridge = self.place.bridge();
         let (store, id) = (bridge.options.sessions.clone(), self.place.id().clone());
         let opening = blocking(move || store.open(&id)).await??;
@@ -113,30 +123,52 @@ impl Load {
         let stored = LoadSession {
             header,
             cwd: cwd.clone(),
-            additional_directories: Vec::new(),
-            mcp_servers: Vec::new(),
-            lent: Extensions::new(),
+            additional_directories: self.request.further_folders.clone(),
+            mcp_servers: self.servers.clone(),
+            lent: bridge.lent(&session, self.client.clone()),
             approver: Arc::clone(&approver) as _,
         };
-        let Loading { presenter, start } = tokio::select! {
+        let Loading {
+            presenter,
+            models,
+            start,
+        } = tokio::select! {
             loading = bridge.options.agents.load(stored) => loading?,
             () = self.place.stop().cancelled() => return Err(self.stopped()),
         };
+        let spending = Spending::new(models);
         let replay = self.request.replay.then(|| {
             let projector = Projector::new(presenter, cwd, bridge.profile(), Mode::Replay);
+            let projector = projector.with_spending(spending.clone());
             Replay::new(Arc::clone(&session), projector, bridge.outbox.clone())
         });
-        let mut history = self.read(History { opening, replay }).await?;
-        let notes = history.show_notes();
-        let stored = blocking(move || history.opening.finish()).await??;
+        let history = History {
+            opening,
+            replay,
+            chosen: Chosen::default(),
+            spending,
+        };
+        let mut history = self.read(history).await?;
+        let told = history.show_notes();
+        let History {
+            opening,
+            replay,
+            chosen,
+            spending,
+        } = history;
+        let mut notes = replay.map(Replay::into_notes).unwrap_or_default();
+        let told = told.into_iter().chain(unavailable(&self.servers)).enumerate();
+        notes.extend(told.map(|(at, text)| Note::of_setup(at + 1, text)));
+        let stored = blocking(move || opening.finish()).await??;
         self.go_on()?;
 
-        let agent = start(stored);
-        let note = first_words(notes, &self.request.servers);
-        let view = bridge.view(session, &agent, note);
+        let agent = start(stored, chosen);
+        let view = bridge.view(Arc::clone(&session), &agent, spending, notes);
+        let setup = Setup::new(session, &agent);
         approver.look_at(agent.id(), Arc::downgrade(&view));
         let id = self.place.id().clone();
-        bridge.publish(OpenSession::new(id, agent, view)).await
+        bridge.publish(OpenSession::new(id, agent, view)).await?;
+        Ok(setup)
     }
 
     /// Whether this is a session for clients, and the one that this client means. Gives its folder.
@@ -151,7 +183,7 @@ impl Load {
                 "session {id} is that of a subagent{of}; load the session that started it"
             )));
         }
-        check_cwd(&self.request.cwd).await?;
+        check_folders(&self.request.cwd, &self.request.further_folders).await?;
         let stored = Path::new(&header.cwd);
         if !is_same_folder(&self.request.cwd, stored).await {
             return Err(RequestError::invalid(format!(
@@ -211,6 +243,9 @@ struct History {
     opening: Opening,
     /// Absent for a client that only wants to go on.
     replay: Option<Replay>,
+    /// What was chosen and spent in what has been read.
+    chosen: Chosen,
+    spending: Spending,
 }
 
 impl History {
@@ -220,6 +255,11 @@ impl History {
             let page = self.opening.next_page()?;
             if page.is_empty() {
                 return Ok(true);
+            }
+            for event in &page {
+                self.chosen.push(&event.body);
+                // What is told of it is the replay's to tell.
+                drop(self.spending.event(&event.body));
             }
             if let Some(replay) = &mut self.replay {
                 replay.show(&page);
@@ -233,24 +273,14 @@ impl History {
 
     /// Shows what the user should know of the log, or gives it where nothing may be shown yet.
     fn show_notes(&mut self) -> Vec<String> {
-        let notes: Vec<String> = self
-            .opening
-            .notes()
-            .iter()
-            .map(|note| format!("[{note}]\n\n"))
-            .collect();
+        let notes: Vec<String> = self.opening.notes().iter().map(ToString::to_string).collect();
         match &mut self.replay {
             Some(replay) if !notes.is_empty() => {
-                replay.say(&notes.concat());
+                let texts: String = notes.iter().map(|note| format!("[{note}]\n\n")).collect();
+                replay.say(&texts);
                 Vec::new()
             }
             _ => notes,
         }
     }
-}
-
-/// What the user is told at the start of the first turn.
-fn first_words(notes: Vec<String>, servers: &[schema::McpServer]) -> Option<String> {
-    let words: Vec<String> = notes.into_iter().chain(unavailable(servers)).collect();
-    (!words.is_empty()).then(|| words.concat())
 }

@@ -1,27 +1,79 @@
-//! What all requests that give the client a session have in common.
+//! What all requests that give the client a session have in common: what they name, and what they are told.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weft_agent::{Agent, Command};
 
 use crate::refusal::RequestError;
 use crate::sdk::schema;
+use crate::selectors::Selectors;
+use crate::wire;
+use crate::{McpServer, McpTransport};
 
-/// A session has one folder; the client was not told that it may name more.
-pub(super) fn no_further_folders(folders: &[PathBuf]) -> Result<(), RequestError> {
-    if folders.is_empty() {
-        return Ok(());
-    }
-    Err(RequestError::invalid(
-        "`additionalDirectories` are not supported; leave them out",
-    ))
+/// What a client is told of a session that it is given.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    /// The session's id.
+    pub(crate) session: Arc<str>,
+    /// Its modes, with the one in force.
+    pub(crate) modes: schema::SessionModeState,
+    /// Its options, with what is chosen.
+    pub(crate) options: Vec<schema::SessionConfigOption>,
+    commands: Vec<schema::AvailableCommand>,
 }
 
-/// The folder of a session is absolute and there.
-pub(super) async fn check_cwd(cwd: &Path) -> Result<(), RequestError> {
-    let refuse = |why: &str| Err(RequestError::invalid(format!("`cwd` {} {why}", cwd.display())));
-    if !cwd.is_absolute() {
+impl Setup {
+    pub(super) fn new(session: Arc<str>, agent: &Agent) -> Self {
+        let selectors = Selectors::of(agent);
+        Self {
+            session,
+            modes: selectors.modes(),
+            options: selectors.options(),
+            commands: agent.commands().iter().map(wire_command).collect(),
+        }
+    }
+
+    /// The lines that go directly behind the answer, since the client knows the session only then; none if there is
+    /// nothing to add.
+    pub(crate) fn behind(&self) -> Vec<u8> {
+        let mut line = Vec::new();
+        if !self.commands.is_empty() {
+            let update = schema::AvailableCommandsUpdate::new(self.commands.clone());
+            let update = schema::SessionUpdate::AvailableCommandsUpdate(update);
+            wire::write_update(
+                &mut line,
+                &schema::SessionNotification::new(Arc::clone(&self.session), update),
+            );
+        }
+        line
+    }
+}
+
+fn wire_command(command: &Command) -> schema::AvailableCommand {
+    let input = |hint: &String| {
+        schema::AvailableCommandInput::Unstructured(schema::UnstructuredCommandInput::new(hint.clone()))
+    };
+    schema::AvailableCommand::new(command.name.clone(), command.description.clone())
+        .input(command.hint.as_ref().map(input))
+}
+
+/// The folders that a session works in are absolute and there: its `cwd`, and what the client names beside it.
+pub(super) async fn check_folders(cwd: &Path, further: &[PathBuf]) -> Result<(), RequestError> {
+    check_folder("cwd", cwd).await?;
+    for folder in further {
+        check_folder("additionalDirectories", folder).await?;
+    }
+    Ok(())
+}
+
+async fn check_folder(field: &str, folder: &Path) -> Result<(), RequestError> {
+    let refuse = |why: &str| Err(RequestError::invalid(format!("`{field}` {} {why}", folder.display())));
+    if !folder.is_absolute() {
         return refuse("is not an absolute path");
     }
-    match tokio::fs::metadata(cwd).await {
+    match tokio::fs::metadata(folder).await {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => refuse("is not a folder"),
         Err(error) => refuse(&format!("cannot be used: {error}")),
@@ -37,24 +89,61 @@ pub(super) async fn is_same_folder(one: &Path, other: &Path) -> bool {
     matches!((one, other), (Ok(one), Ok(other)) if one == other)
 }
 
+/// The servers that a client names, each by a name of its own.
+pub(super) fn mcp_servers(servers: Vec<schema::McpServer>) -> Result<Vec<McpServer>, RequestError> {
+    let mut names = HashSet::new();
+    let mut known = Vec::with_capacity(servers.len());
+    for server in servers {
+        let server = mcp_server(server)?;
+        if !names.insert(server.name.clone()) {
+            let name = &server.name;
+            return Err(RequestError::invalid(format!(
+                "`mcpServers` names two servers `{name}`; give each a name of its own"
+            )));
+        }
+        known.push(server);
+    }
+    Ok(known)
+}
+
+fn mcp_server(server: schema::McpServer) -> Result<McpServer, RequestError> {
+    let (name, transport) = match server {
+        schema::McpServer::Stdio(server) => {
+            let env = server.env.into_iter().map(|variable| (variable.name, variable.value));
+            let transport = McpTransport::Stdio {
+                command: server.command,
+                args: server.args,
+                env: env.collect(),
+            };
+            (server.name, transport)
+        }
+        schema::McpServer::Http(server) => {
+            let headers = server.headers.into_iter().map(|header| (header.name, header.value));
+            let transport = McpTransport::Http {
+                url: server.url,
+                headers: headers.collect(),
+            };
+            (server.name, transport)
+        }
+        schema::McpServer::Sse(server) => (server.name, McpTransport::Sse),
+        _ => {
+            return Err(RequestError::invalid(
+                "`mcpServers` holds a server of a kind that is not supported; use `stdio` or `http`",
+            ));
+        }
+    };
+    Ok(McpServer { name, transport })
+}
+
 /// What the user is told of servers that the session does without. Editors send the servers of their own
 /// settings to every agent, so that refusing them would refuse the session.
-pub(super) fn unavailable(servers: &[schema::McpServer]) -> Option<String> {
-    let names: Vec<String> = servers.iter().filter_map(server_name).collect();
+pub(super) fn unavailable(servers: &[McpServer]) -> Option<String> {
+    let name = |server: &McpServer| format!("`{}`", server.name.replace(['`', '\n', '\r'], " "));
+    let names: Vec<String> = servers.iter().map(name).collect();
     (!servers.is_empty()).then(|| {
         format!(
-            "[MCP servers are not supported yet: the tools of {} are not available in this session]\n\n",
+            "MCP servers are not supported yet: the tools of {} are not available in this session",
             names.join(", ")
         )
     })
-}
-
-fn server_name(server: &schema::McpServer) -> Option<String> {
-    let name = match server {
-        schema::McpServer::Http(server) => &server.name,
-        schema::McpServer::Sse(server) => &server.name,
-        schema::McpServer::Stdio(server) => &server.name,
-        _ => return None,
-    };
-    Some(format!("`{}`", name.replace(['`', '\n', '\r'], " ")))
 }

@@ -14,6 +14,7 @@ use super::Scene;
 use super::console::fenced;
 use super::title::relativise;
 use crate::sdk::schema;
+use crate::wire;
 
 /// A card that has been announced and is not final.
 #[derive(Debug)]
@@ -106,7 +107,7 @@ impl Card {
         } else {
             self.announced.content.clone()
         };
-        content.extend(text_blocks(&view.content));
+        content.extend(content_blocks(&view.content));
         let fields = schema::ToolCallUpdateFields::new()
             .status(schema::ToolCallStatus::InProgress)
             .title(title)
@@ -145,9 +146,10 @@ impl Card {
 
     fn outcome(&self, scene: &Scene, view: ResultView, raw: &[ContentBlock]) -> (Option<String>, Outcome) {
         match (view, self.form) {
-            (ResultView::Generic { title, content }, _) => {
-                (title, Outcome::content(text_blocks(content.as_deref().unwrap_or(raw))))
-            }
+            (ResultView::Generic { title, content }, _) => (
+                title,
+                Outcome::content(content_blocks(content.as_deref().unwrap_or(raw))),
+            ),
             (ResultView::Diff { title, diffs }, _) if !diffs.is_empty() => {
                 let path = diffs.first().map(|diff| diff.path.clone());
                 let content = Outcome::content(diffs.into_iter().map(|diff| diff_block(scene, diff)).collect());
@@ -172,7 +174,7 @@ impl Card {
                 (title, Outcome::content(content))
             }
             (ResultView::Diff { title, .. } | ResultView::Terminal { title, .. }, _) => {
-                (title, Outcome::content(text_blocks(raw)))
+                (title, Outcome::content(content_blocks(raw)))
             }
         }
     }
@@ -209,7 +211,7 @@ impl Outcome {
 pub(super) fn orphan(id: &CallId, raw: &[ContentBlock], is_error: bool) -> schema::SessionUpdate {
     let call = schema::ToolCall::new(wire_id(id), "tool result")
         .status(final_status(is_error))
-        .content(text_blocks(raw));
+        .content(content_blocks(raw));
     schema::SessionUpdate::ToolCall(call)
 }
 
@@ -225,7 +227,7 @@ fn draw(call: schema::ToolCall, scene: &Scene, id: &CallId, view: CallView) -> (
             let call = call.kind(wire_kind(kind)).raw_input(raw_input);
             (
                 Form::Generic,
-                call.content(text_blocks(&content))
+                call.content(content_blocks(&content))
                     .locations(wire_locations(scene, locations)),
             )
         }
@@ -309,12 +311,9 @@ fn first_path(view: &CallView) -> Option<&str> {
     location.or_else(|| diffs.first().map(|diff| diff.path.as_str()))
 }
 
-fn text_blocks(blocks: &[ContentBlock]) -> Vec<schema::ToolCallContent> {
-    blocks
-        .iter()
-        .filter_map(ContentBlock::as_text)
-        .map(schema::ToolCallContent::from)
-        .collect()
+fn content_blocks(blocks: &[ContentBlock]) -> Vec<schema::ToolCallContent> {
+    let wire = |block| schema::ToolCallContent::Content(schema::Content::new(wire::content(block)));
+    blocks.iter().map(wire).collect()
 }
 
 /// The protocol knows absolute paths only; a tool may name a file by its place in the session's folder.

@@ -53,8 +53,17 @@ impl Tool for Viewed {
     }
 }
 
-const CAPABLE: ClientProfile = ClientProfile { terminal_output: true };
-const PLAIN: ClientProfile = ClientProfile { terminal_output: false };
+const PLAIN: ClientProfile = ClientProfile {
+    terminal_output: false,
+    reads_files: false,
+    writes_files: false,
+    notices: false,
+    compaction: false,
+};
+const CAPABLE: ClientProfile = ClientProfile {
+    terminal_output: true,
+    ..PLAIN
+};
 const ID: &str = "c1";
 
 /// A projector over one tool, in the session folder `/w`.

@@ -1,6 +1,6 @@
 //! The way of frames between the threads of the transport and the SDK.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::TransportFrame;
 use agent_client_protocol::schema::MaybeUndefined;
@@ -50,6 +50,31 @@ impl Gate {
     }
 }
 
+/// Lines that are to leave directly behind the answer to a request.
+#[derive(Debug, Default)]
+pub(super) struct Behind {
+    waiting: Mutex<Vec<(RawJsonRpcId, Vec<u8>)>>,
+}
+
+impl Behind {
+    /// Has whole lines follow the answer, which is not given yet.
+    pub(super) fn put(&self, id: &RawJsonRpcId, lines: Vec<u8>) {
+        if !lines.is_empty() {
+            self.waiting().push((id.clone(), lines));
+        }
+    }
+
+    fn take(&self, id: &RawJsonRpcId) -> Vec<u8> {
+        let mut waiting = self.waiting();
+        let at = waiting.iter().position(|(of, _)| of == id);
+        at.map(|at| waiting.swap_remove(at).1).unwrap_or_default()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<(RawJsonRpcId, Vec<u8>)>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Hands the client's messages to the SDK, until its input ends.
 ///
 /// One message at a time, so that the queue inside the SDK stays short. A request waits while the client does
@@ -92,8 +117,12 @@ pub(super) async fn feed(
     }
 }
 
-/// Hands what the SDK says to the outbox, until it has said everything.
-pub(super) async fn drain(mut from: UnboundedReceiver<TransportFrame>, gate: &Gate, outbox: &Outbox) {
+/// Hands what the SDK says to the outbox, with what stands behind it, until it has said everything.
+pub(super) async fn drain(
+    mut from: UnboundedReceiver<TransportFrame>,
+    (gate, behind): (&Gate, &Behind),
+    outbox: &Outbox,
+) {
     while let Some(frame) = from.next().await {
         let TransportFrame::Single(mut message) = frame else {
             debug_assert!(false, "the SDK relays malformed frames only between others");
@@ -102,8 +131,14 @@ pub(super) async fn drain(mut from: UnboundedReceiver<TransportFrame>, gate: &Ga
         if let RawJsonRpcMessage::Response(RawJsonRpcResponse::Error { error, .. }) = &mut message {
             strip_input(error);
         }
-        send(outbox, &message);
-        if let Some(id) = message.response_id() {
+        let mut lines = Vec::new();
+        wire::write_message(&mut lines, &message);
+        let answered = message.response_id();
+        if let Some(id) = answered {
+            lines.extend(behind.take(id));
+        }
+        outbox.message(&lines);
+        if let Some(id) = answered {
             gate.answered(id);
         }
     }

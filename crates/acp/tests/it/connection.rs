@@ -33,9 +33,9 @@ async fn initialize_says_what_is_true() {
             "protocolVersion": 1,
             "agentCapabilities": {
                 "loadSession": true,
-                "promptCapabilities": { "image": false, "audio": false, "embeddedContext": true },
-                "mcpCapabilities": { "http": false, "sse": false },
-                "sessionCapabilities": { "close": {}, "delete": {}, "list": {}, "resume": {} },
+                "promptCapabilities": { "image": true, "audio": false, "embeddedContext": true },
+                "mcpCapabilities": { "http": true, "sse": false },
+                "sessionCapabilities": { "additionalDirectories": {}, "close": {}, "delete": {}, "list": {}, "resume": {} },
                 "auth": {},
             },
             "authMethods": [{
@@ -165,6 +165,10 @@ async fn wrong_params_are_refused_without_being_repeated() {
     client.end().await;
 }
 
+fn server(name: &str) -> Value {
+    json!({ "name": name, "command": "/bin/m", "args": [], "env": [] })
+}
+
 #[tokio::test]
 async fn a_session_that_cannot_be_had_is_refused_by_name() {
     let file = std::env::current_exe().unwrap();
@@ -188,8 +192,16 @@ async fn a_session_that_cannot_be_had_is_refused_by_name() {
             format!("`cwd` {} is not a folder", file.display()),
         ),
         (
-            json!({ "cwd": folder, "mcpServers": [], "additionalDirectories": ["/"] }),
-            "`additionalDirectories` are not supported".to_owned(),
+            json!({ "cwd": folder, "mcpServers": [], "additionalDirectories": ["/", "relative"] }),
+            "`additionalDirectories` relative is not an absolute path".to_owned(),
+        ),
+        (
+            json!({ "cwd": folder, "mcpServers": [], "additionalDirectories": [file] }),
+            format!("`additionalDirectories` {} is not a folder", file.display()),
+        ),
+        (
+            json!({ "cwd": folder, "mcpServers": [server("m"), server("n"), server("m")] }),
+            "`mcpServers` names two servers `m`".to_owned(),
         ),
     ];
     for (params, text) in cases {

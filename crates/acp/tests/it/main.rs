@@ -7,6 +7,7 @@ mod end;
 mod load;
 mod permissions;
 mod progress;
+mod selectors;
 mod stored;
 mod support;
 mod turns;

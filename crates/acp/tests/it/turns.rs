@@ -151,7 +151,7 @@ async fn prompts_that_cannot_be_answered_are_refused_and_store_nothing() {
     for prompt in [
         json!([]),
         json!([{ "type": "text", "text": "  " }]),
-        json!([{ "type": "image", "mimeType": "image/png", "data": "AAAA" }]),
+        json!([{ "type": "image", "mimeType": "image/png", "data": "?" }]),
     ] {
         let response = client
             .call("session/prompt", json!({ "sessionId": session, "prompt": prompt }))

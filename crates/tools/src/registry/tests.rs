@@ -138,7 +138,11 @@ async fn a_known_tool_whose_schema_is_unsound_after_all_fails_its_calls() {
         .register_known(Arc::new(tool))
         .expect("not looked at yet")
         .keep();
-    let error = registry.execute(call("c", "read")).await.outcome.expect_err("it cannot be checked");
+    let error = registry
+        .execute(call("c", "read"))
+        .await
+        .outcome
+        .expect_err("it cannot be checked");
     assert!(error.message().contains("its schema cannot be used: "), "{error}");
 }
 

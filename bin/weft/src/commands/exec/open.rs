@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use weft_acp::{AgentFactory as _, LoadSession, NewSession};
-use weft_agent::Agent;
+use weft_agent::{Agent, Chosen};
 use weft_session::{FileStore, ListQuery, Opening, Session, mint_session_id};
 use weft_tools::Extensions;
 use weft_types::{Origin, SessionId};
@@ -104,17 +104,31 @@ async fn again(job: &Job<'_>, denier: &Arc<Denier>, id: SessionId) -> anyhow::Re
         header,
     };
     let loading = job.agents.load(stored).await?;
-    let session = blocking(move || read(opening)).await?;
-    Ok((loading.start)(session))
+    let (session, chosen) = blocking(move || read(opening)).await?;
+    // What may be done without a question is this command's to say, and so is a model that it names.
+    let chosen = Chosen {
+        mode: None,
+        model: chosen
+            .model
+            .filter(|_| job.args.model.as_deref().is_none_or(str::is_empty)),
+    };
+    Ok((loading.start)(session, chosen))
 }
 
-/// Reads what there is, says what is to be known of it, and goes on from there.
-fn read(mut opening: Opening) -> anyhow::Result<Arc<Session>> {
-    while !opening.next_page()?.is_empty() {}
+/// Reads what there is, says what is to be known of it, and goes on from there with what was chosen in it.
+fn read(mut opening: Opening) -> anyhow::Result<(Arc<Session>, Chosen)> {
+    let mut chosen = Chosen::default();
+    loop {
+        let page = opening.next_page()?;
+        if page.is_empty() {
+            break;
+        }
+        page.iter().for_each(|event| chosen.push(&event.body));
+    }
     for note in opening.notes() {
         crate::complain(&note.to_string());
     }
-    Ok(opening.finish()?)
+    Ok((opening.finish()?, chosen))
 }
 
 /// Says what of the project's settings is left aside.

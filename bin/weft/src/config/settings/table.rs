@@ -350,6 +350,20 @@ pub(crate) static LINE_LIMIT: Setting = of_process(count(
     1_024 * MIB,
     "The longest line taken from the client; a longer one is answered with an error.",
 ));
+pub(crate) static IMAGE_BYTES: Setting = of_process(count(
+    "acp.image_bytes",
+    5 * MIB,
+    KIB,
+    64 * MIB,
+    "The largest picture taken in a prompt.",
+));
+pub(crate) static FILE_TIMEOUT: Setting = of_process(millis(
+    "acp.file_timeout",
+    30 * SECOND,
+    100,
+    10 * MINUTE,
+    "How long an editor may take to read or write a file for the agent.",
+));
 pub(crate) static OUTBOX: Setting = of_process(count(
     "acp.outbox_bytes",
     MIB,
@@ -456,6 +470,8 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &WORKFLOW_SCRIPT,
     &WORKFLOW_RESULT,
     &LINE_LIMIT,
+    &IMAGE_BYTES,
+    &FILE_TIMEOUT,
     &OUTBOX,
     &MAX_SESSIONS,
     &CLOSE_GRACE,

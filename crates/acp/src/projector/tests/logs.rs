@@ -241,7 +241,7 @@ fn text_at(message: &Value) -> &str {
 proptest! {
     #[test]
     fn g14_a_replay_shows_what_was_seen_live(log: Vec<u8>, looks: Vec<u8>, capable: bool) {
-        let client = ClientProfile { terminal_output: capable };
+        let client = if capable { CAPABLE } else { PLAIN };
         let log = legal_log(&log);
         let (live, replayed) = (live(client, &log, &looks), replayed(client, &log));
         prop_assert_eq!(screen(&live), screen(&replayed));

@@ -167,13 +167,17 @@ async fn a_subagents_session_is_not_loaded() {
 }
 
 #[tokio::test]
-async fn further_folders_are_refused() {
+async fn further_folders_must_be_there() {
     let (world, session, _) = talked().await;
     let (_world, mut client) = beside(&world).await;
-    let params = json!({ "sessionId": session, "cwd": "/", "mcpServers": [], "additionalDirectories": ["/tmp"] });
+    let params =
+        |folder: &str| json!({ "sessionId": session, "cwd": "/", "mcpServers": [], "additionalDirectories": [folder] });
     for method in ["session/load", "session/resume"] {
-        assert_eq!(code(&client.call(method, params.clone()).await), -32602);
+        for folder in ["relative", "/no/such/folder"] {
+            assert_eq!(code(&client.call(method, params(folder)).await), -32602);
+        }
     }
+    assert_eq!(client.call("session/resume", params("/tmp")).await["result"], json!({}));
     client.end().await;
 }
 

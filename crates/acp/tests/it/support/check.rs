@@ -4,6 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+/// Updates about a session itself, which may come whenever the client has it.
+const OF_THE_SESSION: [&str; 3] = [
+    "available_commands_update",
+    "current_mode_update",
+    "config_option_update",
+];
+
 /// The lines seen by a client, judged as they come.
 #[derive(Default)]
 pub(crate) struct Check {
@@ -128,11 +135,19 @@ impl Check {
     #[track_caller]
     fn update(&mut self, params: &Value) {
         let session = params["sessionId"].as_str().expect("every update has a session");
+        let kind = params["update"]["sessionUpdate"].as_str().unwrap_or_default();
         let replayed = self.loads.contains(session);
         assert!(
             replayed || self.sessions.contains(session),
             "an unknown session: {params}"
         );
+        if OF_THE_SESSION.contains(&kind) {
+            assert!(
+                self.sessions.contains(session),
+                "before the client knows the session: {params}"
+            );
+            return;
+        }
         assert!(
             replayed || self.prompts.get(session).is_some_and(|prompts| *prompts > 0),
             "outside of a turn: {params}"
@@ -158,7 +173,7 @@ impl Check {
                     assert_eq!(update.get(fixed), None, "{params}");
                 }
             }
-            Some("agent_message_chunk" | "agent_thought_chunk" | "session_info_update") => {}
+            Some("agent_message_chunk" | "agent_thought_chunk" | "session_info_update" | "usage_update") => {}
             Some("user_message_chunk") if replayed => {}
             _ => panic!("not an update that this agent sends live: {params}"),
         }

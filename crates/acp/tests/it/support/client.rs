@@ -23,6 +23,8 @@ pub(crate) struct Client {
     seen: Vec<Value>,
     /// The titles that came: they are beside what most tests are about, so that they are kept apart.
     pub(crate) titles: Vec<Value>,
+    /// The modes and options that came with sessions, kept apart for the same reason.
+    pub(crate) setups: Vec<Value>,
 }
 
 impl Client {
@@ -50,6 +52,7 @@ impl Client {
             next_id: 0,
             seen: Vec::new(),
             titles: Vec::new(),
+            setups: Vec::new(),
         };
         ((client, sender), output)
     }
@@ -140,10 +143,14 @@ impl Client {
         loop {
             let mut message = self.from.recv().await?;
             self.check.got(&message);
-            if message["params"]["update"]["sessionUpdate"] != "session_info_update" {
-                return Some(message);
+            if message["params"]["update"]["sessionUpdate"] == "session_info_update" {
+                self.titles.push(message["params"]["update"].take());
+                continue;
             }
-            self.titles.push(message["params"]["update"].take());
+            if let Some(setup) = setup_of(&mut message) {
+                self.setups.push(setup);
+            }
+            return Some(message);
         }
     }
 
@@ -160,6 +167,18 @@ impl Client {
             .map(update)
             .filter(|update| !update.is_null())
             .collect()
+    }
+
+    /// The updates of one kind that came before what was waited for; the others stay.
+    pub(crate) fn take_kind(&mut self, kind: &str) -> Vec<Value> {
+        let (taken, seen) = self
+            .take()
+            .into_iter()
+            .partition(|message| message["params"]["update"]["sessionUpdate"] == kind);
+        self.seen = seen;
+        let update = |mut message: Value| message["params"]["update"].take();
+        let taken: Vec<Value> = taken;
+        taken.into_iter().map(update).collect()
     }
 
     /// Opens a session in `/`.
@@ -210,6 +229,14 @@ impl Client {
         self.check.ended();
         (report, self.take())
     }
+}
+
+/// What the answer to a session's setup says of its modes and options; the rest of it stays.
+fn setup_of(message: &mut Value) -> Option<Value> {
+    let result = message.get_mut("result")?.as_object_mut()?;
+    let modes = result.remove("modes")?;
+    let options = result.remove("configOptions")?;
+    Some(json!({ "modes": modes, "configOptions": options }))
 }
 
 fn prompt(session: &str, text: &str) -> Value {

@@ -8,8 +8,10 @@ use futures::future::BoxFuture;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 use weft_acp::{AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, NewSession, OpenError};
-use weft_agent::{Agent, AgentOptions, Jitter};
-use weft_model::{Model, ModelRequest, ModelStream, ModelTable, ScriptedModel};
+use weft_agent::{Agent, AgentOptions, Chosen, Command, Jitter, Permissions};
+use weft_model::{
+    Model, ModelError, ModelInfo, ModelRequest, ModelStream, ModelTable, Models, ResolvedModel, ScriptedModel,
+};
 use weft_session::{FileStore, MemoryLog, Session, Sessions as _, StoreOptions};
 use weft_tools::{Approver, ToolLimits, ToolRegistry};
 use weft_types::{Origin, SessionHeader, UnixMillis};
@@ -21,11 +23,15 @@ use super::TestTool;
 pub(crate) struct World {
     pub(crate) script: ScriptedModel,
     pub(crate) tools: ToolRegistry,
+    /// The commands of its agents.
+    commands: Vec<Command>,
     agents: Arc<Mutex<Vec<Agent>>>,
     approvers: Arc<Mutex<Vec<Weak<dyn Approver>>>>,
     opening: Arc<Mutex<Opening>>,
     /// What the model was asked.
     requests: Arc<Mutex<Vec<String>>>,
+    /// Which models were asked.
+    asked: Arc<Mutex<Vec<String>>>,
     /// Where sessions are kept: nowhere, unless there is a folder.
     pub(crate) store: FileStore,
     folder: Option<Arc<TempDir>>,
@@ -63,10 +69,12 @@ impl World {
         Self {
             script: ScriptedModel::from_toml(&script, Path::new("no-such-folder")).expect("a good script"),
             tools: ToolRegistry::new(ToolLimits::default()),
+            commands: Vec::new(),
             agents: Arc::default(),
             approvers: Arc::default(),
             opening: Arc::default(),
             requests: Arc::default(),
+            asked: Arc::default(),
             store: store(Path::new("/no-such-folder/weft")),
             folder: None,
         }
@@ -90,10 +98,23 @@ impl World {
         }
     }
 
+    /// The same with these commands.
+    pub(crate) fn with_commands(self, commands: &[Command]) -> Self {
+        Self {
+            commands: commands.to_vec(),
+            ..self
+        }
+    }
+
     /// Everything that the model was given with its last request.
     pub(crate) fn last_request(&self) -> String {
         let requests = self.requests.lock().expect("no test panics under it");
         requests.last().expect("a request").clone()
+    }
+
+    /// The models that were asked, in order.
+    pub(crate) fn models_asked(&self) -> Vec<String> {
+        self.asked.lock().expect("no test panics under it").clone()
     }
 
     /// A new folder for a session to work in.
@@ -130,15 +151,23 @@ impl World {
         *self.opening.lock().expect("no test panics under it") = opening;
     }
 
-    fn agent(&self, session: Arc<Session>, approver: Arc<dyn Approver>, tools: ToolRegistry) -> Agent {
+    /// Two providers of the same script; the models of the one are listed.
+    fn models(&self) -> Arc<dyn Models> {
         let model: Arc<dyn Model> = Arc::new(self.clone());
-        let models = ModelTable::new(Some("test/model".into())).with("test", model);
+        let table = ModelTable::new(Some("test/model".into())).with("test", Arc::clone(&model));
+        Arc::new(Listed(table.with("other", model)))
+    }
+
+    fn agent(&self, session: Arc<Session>, approver: Arc<dyn Approver>, tools: ToolRegistry, chosen: Chosen) -> Agent {
         let known = Arc::downgrade(&approver);
         self.approvers.lock().expect("no test panics under it").push(known);
         let agent = Agent::spawn(AgentOptions {
             approver: Some(approver),
+            model: chosen.model,
+            permissions: Arc::new(Permissions::new(chosen.mode.unwrap_or_default())),
+            commands: self.commands.clone(),
             jitter: Jitter::new(|| 1.0),
-            ..AgentOptions::new(session, Arc::new(models), tools)
+            ..AgentOptions::new(session, self.models(), tools)
         });
         // One that is kept would keep its session's lock.
         if self.folder.is_none() {
@@ -185,10 +214,36 @@ fn store(root: &Path) -> FileStore {
     FileStore::new(root.to_owned(), options).expect("good options")
 }
 
+/// A table whose models are known and listed.
+struct Listed(ModelTable);
+
+impl Models for Listed {
+    fn resolve(&self, choice: Option<&str>) -> Result<ResolvedModel, ModelError> {
+        self.0.resolve(choice)
+    }
+
+    fn info(&self, choice: &str) -> ModelInfo {
+        ModelInfo {
+            context_window: Some(1000),
+            ..ModelInfo::unknown(choice)
+        }
+    }
+
+    fn list(&self) -> Vec<ModelInfo> {
+        ["test/model", "test/large", "other/model"]
+            .map(|id| self.info(id))
+            .to_vec()
+    }
+}
+
 impl Model for World {
     fn stream(&self, request: ModelRequest) -> ModelStream {
         let mut requests = self.requests.lock().expect("no test panics under it");
         requests.push(format!("{:?}", request.messages));
+        self.asked
+            .lock()
+            .expect("no test panics under it")
+            .push(request.model.clone());
         self.script.stream(request)
     }
 }
@@ -207,7 +262,7 @@ impl AgentFactory for World {
                     Session::create(header, log, Arc::new(|| UnixMillis(0)), Vec::new())
                 }
             };
-            Ok(world.agent(session, new.approver, world.tools.layer()))
+            Ok(world.agent(session, new.approver, world.tools.layer(), Chosen::default()))
         }
         .boxed()
     }
@@ -220,7 +275,8 @@ impl AgentFactory for World {
             let tools = world.tools.layer();
             Ok(Loading {
                 presenter: tools.clone(),
-                start: Box::new(move |session| world.agent(session, stored.approver, tools)),
+                models: world.models(),
+                start: Box::new(move |session, chosen| world.agent(session, stored.approver, tools, chosen)),
             })
         }
         .boxed()
