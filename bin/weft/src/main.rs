@@ -36,6 +36,8 @@ fn main() -> ExitCode {
         Command::Sessions(args) => commands::sessions::run(args),
         Command::Exec(args) => commands::exec::run(&args),
         Command::Trust(args) => commands::trust::run(&args),
+        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Setup(args) => commands::setup::run(&args),
         Command::Completions(args) => commands::completions::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Docs(args) => commands::docs::run(&args).map(|()| ExitCode::SUCCESS),
     };

@@ -162,7 +162,7 @@ impl TrustState {
 }
 
 /// A path as a shell takes it.
-fn shell_word(text: &str) -> String {
+pub(crate) fn shell_word(text: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "/._-+@%:,".contains(letter);
     if !text.is_empty() && text.chars().all(plain) {
         text.to_owned()

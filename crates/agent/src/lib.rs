@@ -24,6 +24,7 @@ mod limits;
 mod meter;
 mod permission;
 mod requests;
+mod schema_answer;
 mod size;
 mod slot;
 mod start;
@@ -43,6 +44,7 @@ pub use library::{Library, LibraryHandle, Note};
 pub use limits::{ContextLimits, Limits, SubagentLimits};
 pub use meter::AgentUsage;
 pub use permission::{PermissionMode, Permissions};
+pub use schema_answer::{SchemaAnswer, SchemaEnd, SchemaRefused};
 pub use subagent::{
     Activity, ActivityFeed, AgentTool, Child, ChildObservation, HEARTBEAT, InProcess, OpenCall, STRUCTURED_OUTPUT,
     SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentResult,

@@ -9,7 +9,7 @@ mod activity;
 mod children;
 mod in_process;
 mod providers;
-mod structured;
+pub(crate) mod structured;
 mod tool;
 
 use std::fmt;

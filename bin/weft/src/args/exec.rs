@@ -16,13 +16,14 @@ The session is kept like any other: weft sessions list shows it.
 
 With --json, JSON Lines: the session's header, each event of its log as it
 happens, and last {\"type\": \"result\", \"data\": {\"session\", \"exitCode\", \"reason\",
-\"text\", \"usage\", \"denied\", …}}. --partial adds {\"type\": \"delta\"} lines.
+\"text\", \"output\", \"usage\", \"denied\", …}}. --partial adds {\"type\": \"delta\"} lines.
 
 Examples:
   weft exec 'What does this project do?'
   git diff | weft exec 'Review this change' > review.md
   weft exec --mode accept-edits --timeout 10m 'Fix the typos in docs/'
   weft exec --continue 'And in the README?'
+  weft exec --output-schema todo.schema.json 'List the TODOs' | jq '.todos[]'
   weft exec --json 'List the TODOs' | jq 'select(.type == \"result\")'
 
 Exit codes:
@@ -31,6 +32,7 @@ Exit codes:
   2        wrong usage
   3        the model ended before it was done: its token limit, the limit
            agent.max_steps, or a refusal
+  4        no answer fits the schema of --output-schema
   124      not done within --timeout
   128 + N  ended by signal N; what ran was cancelled and is in the session")]
 pub(crate) struct ExecArgs {
@@ -57,6 +59,9 @@ pub(crate) struct ExecArgs {
     /// The most time that it may take, such as `90s` or `10m`.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) timeout: Option<Duration>,
+    /// The answer is JSON that fits the JSON Schema in this file, which is one of an object.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output_schema: Option<PathBuf>,
     /// Prints what happens as JSON Lines instead of the answer.
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use weft_agent::{Agent, PermissionMode};
+use weft_agent::{Agent, PermissionMode, PromptRefused, SchemaAnswer, SchemaEnd, SubagentLimits};
 use weft_session::{Clock, FileStore, SystemClock};
 use weft_toolset::Orphans;
 use weft_types::{ContentBlock, TurnEnd};
@@ -30,6 +31,7 @@ mod outcome;
 mod output;
 mod progress;
 mod prompt;
+mod schema;
 
 /// The exit code of wrong usage, which is also that of the argument parser.
 const USAGE: u8 = 2;
@@ -47,6 +49,13 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::from(USAGE));
         }
     };
+    let schema = match args.output_schema.as_deref().map(schema::read).transpose() {
+        Ok(schema) => schema,
+        Err(usage) => {
+            crate::complain(&usage);
+            return Ok(ExitCode::from(USAGE));
+        }
+    };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = store::open(&config, home.sessions, "weft exec", Arc::clone(&clock))?;
     let providers = Providers::new(&config)?;
@@ -56,6 +65,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
         store: store.clone(),
         config,
         prompt,
+        schema,
         args,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -92,6 +102,8 @@ struct Job<'a> {
     store: FileStore,
     agents: Composition,
     prompt: Vec<ContentBlock>,
+    /// The schema of the answer.
+    schema: Option<Value>,
     /// How long the turn may take to end once it was stopped.
     grace: Duration,
 }
@@ -114,11 +126,23 @@ impl Job<'_> {
             signal = signals.next() => return Ok(ExitCode::from(128 + signal)),
         };
         self.choose(&agent)?;
+        let schema = match &self.schema {
+            Some(schema) => match SchemaAnswer::of(&agent, schema.clone(), SubagentLimits::default()) {
+                Ok(asked) => Some(asked),
+                Err(refused) => {
+                    crate::complain(&refused.to_string());
+                    return Ok(ExitCode::from(USAGE));
+                }
+            },
+            None => None,
+        };
         let broken = CancellationToken::new();
         let output = Arc::new(Output::new(&agent, self.args, broken.clone()));
         let _shown = output.watch(&agent);
         denier.tell(&output);
-        let ending = self.drive(&agent, signals, &broken).await;
+        let ending = self
+            .drive(self.ask(&agent, schema.as_ref()), (&agent, signals, &broken))
+            .await;
         if !ending.is_stuck() {
             agent.close().await;
         }
@@ -139,9 +163,34 @@ impl Job<'_> {
         Ok(())
     }
 
+    /// The turn by itself.
+    async fn ask(&self, agent: &Agent, schema: Option<&SchemaAnswer>) -> Ending {
+        let prompt = self.prompt.clone();
+        let refused = |refused: PromptRefused| {
+            Ending::Turn(TurnEnd::Error {
+                message: refused.to_string(),
+            })
+        };
+        match schema {
+            None => match agent.prompt(prompt) {
+                Ok(turn) => Ending::Turn(turn.ended().await),
+                Err(error) => refused(error),
+            },
+            Some(schema) => match schema.prompt(prompt).await {
+                Ok(SchemaEnd::Answered(answer)) => Ending::Answered(answer),
+                Ok(SchemaEnd::Unfit(problem)) => Ending::Unfit(problem),
+                Ok(SchemaEnd::Ended(end)) => Ending::Turn(end),
+                Err(error) => refused(error),
+            },
+        }
+    }
+
     /// The turn to its end, or until something stops it and its grace is over.
-    async fn drive(&self, agent: &Agent, signals: &mut Signals, broken: &CancellationToken) -> Ending {
-        let work = answer(agent, self.prompt.clone());
+    async fn drive(
+        &self,
+        work: impl Future<Output = Ending>,
+        (agent, signals, broken): (&Agent, &mut Signals, &CancellationToken),
+    ) -> Ending {
         tokio::pin!(work);
         let overdue = async {
             match self.args.timeout {
@@ -164,14 +213,5 @@ impl Job<'_> {
             _again = signals.next() => stopped.stuck(),
             () = tokio::time::sleep(self.grace) => stopped.stuck(),
         }
-    }
-}
-
-async fn answer(agent: &Agent, prompt: Vec<ContentBlock>) -> Ending {
-    match agent.prompt(prompt) {
-        Ok(turn) => Ending::Turn(turn.ended().await),
-        Err(refused) => Ending::Turn(TurnEnd::Error {
-            message: refused.to_string(),
-        }),
     }
 }

@@ -286,3 +286,52 @@ fn a_reader_that_goes_away_ends_the_turn_quietly() {
         0
     );
 }
+
+const SCHEMA: &str = r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}"#;
+
+/// A reply that answers in a schema.
+fn structured(key: &str, arguments: &str) -> String {
+    let id = key.replace(' ', "");
+    format!(
+        "[[reply]]\n{key}\n[[reply.tool_call]]\nid = \"{id}\"\nname = \"structured_output\"\narguments = {arguments}\n"
+    )
+}
+
+#[test]
+fn an_answer_in_a_schema_is_json_and_is_asked_for_until_it_fits() {
+    let replies = structured("step = 1", "{ n = \"two\" }") + &structured("step = 2", "{ n = 2 }");
+    let world = World::new(&replies);
+    world.write("project/schema.json", SCHEMA);
+    let ran = world.weft(&["exec", "--output-schema", "schema.json", "How many?"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"n\":2}\n"), "{ran:?}");
+    let result = world
+        .weft(&["exec", "--json", "--output-schema", "schema.json", "How many?"])
+        .result();
+    assert_eq!((&result["output"], &result["exitCode"]), (&json!({"n": 2}), &json!(0)));
+}
+
+#[test]
+fn a_model_that_never_fits_the_schema_is_reminded_and_given_up() {
+    let world = World::new("[[reply]]\ntimes = 3\ntext = \"Two.\"\n");
+    world.write("project/schema.json", SCHEMA);
+    let ran = world.weft(&["exec", "--output-schema", "schema.json", "How many?"]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{ran:?}");
+    assert!(ran.err.contains("after 2 reminders"), "{ran:?}");
+}
+
+#[test]
+fn a_schema_that_cannot_be_used_is_wrong_usage() {
+    let world = World::new(HELLO);
+    for (text, part) in [
+        ("{", "is not JSON"),
+        ("{\"type\": \"array\"}", "expected one of an object"),
+        ("{\"type\": \"object\", \"properties\": 3}", "the schema cannot be used"),
+    ] {
+        world.write("project/schema.json", text);
+        let ran = world.weft(&["exec", "--output-schema", "schema.json", "x"]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.err.contains(part), "{ran:?}");
+    }
+    let none = world.weft(&["exec", "--output-schema", "nothing.json", "x"]);
+    assert_eq!(none.code, 2, "{none:?}");
+}

@@ -11,6 +11,10 @@ use super::denier::Denied;
 pub(super) enum Ending {
     /// By itself.
     Turn(TurnEnd),
+    /// With an answer in the schema that was asked for.
+    Answered(Value),
+    /// Without one.
+    Unfit(String),
     /// A signal came; `stuck` where the turn did not end within its grace.
     Signal { signal: u8, stuck: bool },
     /// The time was over.
@@ -26,14 +30,14 @@ impl Ending {
             Self::Signal { signal, .. } => Self::Signal { signal, stuck: true },
             Self::TimedOut { .. } => Self::TimedOut { stuck: true },
             Self::Unread { .. } => Self::Unread { stuck: true },
-            turn @ Self::Turn(_) => turn,
+            ended => ended,
         }
     }
 
     /// Whether the agent cannot be waited for.
     pub(super) fn is_stuck(&self) -> bool {
         match self {
-            Self::Turn(_) => false,
+            Self::Turn(_) | Self::Answered(_) | Self::Unfit(_) => false,
             Self::Signal { stuck, .. } | Self::TimedOut { stuck } | Self::Unread { stuck } => *stuck,
         }
     }
@@ -77,7 +81,8 @@ impl Outcome {
     /// What the process ends with.
     pub(super) fn code(&self) -> u8 {
         match &self.ending {
-            Ending::Turn(TurnEnd::Completed) => 0,
+            Ending::Turn(TurnEnd::Completed) | Ending::Answered(_) => 0,
+            Ending::Unfit(_) => 4,
             Ending::Turn(TurnEnd::MaxTokens | TurnEnd::MaxSteps | TurnEnd::Refusal) => 3,
             Ending::Turn(TurnEnd::Aborted { .. } | TurnEnd::Interrupted | TurnEnd::Error { .. }) => 1,
             Ending::TimedOut { .. } => 124,
@@ -86,15 +91,20 @@ impl Outcome {
         }
     }
 
-    /// Whether the text is an answer: the whole of it, or as far as the model came.
-    pub(super) fn is_answer(&self) -> bool {
-        matches!(self.code(), 0 | 3)
+    /// What is printed as the answer: the whole of it, or as far as the model came.
+    pub(super) fn answer(&self) -> Option<String> {
+        match (&self.ending, self.code()) {
+            (Ending::Answered(answer), _) => Some(answer.to_string()),
+            (_, 0 | 3) if !self.text.trim().is_empty() => Some(self.text.trim_end().to_owned()),
+            _ => None,
+        }
     }
 
     /// Why there is no answer, or none that is whole.
     pub(super) fn problem(&self) -> Option<String> {
         Some(match &self.ending {
-            Ending::Turn(TurnEnd::Completed) | Ending::Unread { .. } => return None,
+            Ending::Turn(TurnEnd::Completed) | Ending::Answered(_) | Ending::Unread { .. } => return None,
+            Ending::Unfit(problem) => problem.clone(),
             Ending::Turn(TurnEnd::Error { message }) => message.clone(),
             Ending::Turn(TurnEnd::MaxTokens) => "the answer ended at the model's token limit".to_owned(),
             Ending::Turn(TurnEnd::MaxSteps) => {
@@ -126,6 +136,9 @@ impl Outcome {
             "text": self.text,
             "denied": denied.collect::<Vec<_>>(),
         });
+        if let Ending::Answered(answer) = &self.ending {
+            data["output"] = answer.clone();
+        }
         if let Some(usage) = &self.usage {
             data["usage"] = json!(usage);
         }
@@ -136,6 +149,8 @@ impl Outcome {
     fn reason(&self) -> Value {
         match &self.ending {
             Ending::Turn(end) => json!(end),
+            Ending::Answered(_) => json!(TurnEnd::Completed),
+            Ending::Unfit(problem) => json!({"kind": "unfit", "message": problem}),
             Ending::TimedOut { .. } => json!({"kind": "timed_out"}),
             Ending::Signal { signal, .. } => json!({"kind": "signal", "signal": signal}),
             Ending::Unread { .. } => json!({"kind": "unread"}),

@@ -93,8 +93,8 @@ impl Output {
         }
         if self.json {
             self.line(&outcome.to_json());
-        } else if outcome.is_answer() && !outcome.text.is_empty() {
-            self.print(&format!("{}\n", outcome.text.trim_end()));
+        } else if let Some(answer) = outcome.answer() {
+            self.print(&format!("{answer}\n"));
         }
         if let Some(problem) = outcome.problem() {
             self.say(&problem);
