@@ -7,17 +7,16 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError};
 use weft_agent::{
-    Agent, AgentOptions, Chosen, ContextLimits, InProcess, Limits, PermissionMode, Permissions, SubagentLimits,
-    Subagents,
+    Agent, AgentOptions, Chosen, ContextLimits, InProcess, Limits, Permissions, SubagentLimits, Subagents,
 };
 use weft_model::{AgentRole, Models};
 use weft_session::{Clock, FileStore, Session, Sessions as _};
-use weft_tools::{AdditionalDirectories, Approver, CallLimits, Extensions, ToolRegistry};
+use weft_tools::{AdditionalDirectories, Approver, CallLimits, Extensions, ProtectedPaths, ToolRegistry};
 use weft_types::{Origin, SessionHeader};
 
 use crate::config::{Config, settings};
 use crate::models::Providers;
-use crate::{prompt, tools};
+use crate::{permissions, prompt, tools};
 
 /// Makes the agents of a process. Clones are the same.
 #[derive(Clone)]
@@ -91,6 +90,7 @@ impl Prepared {
         if let Some(mode) = chosen.mode {
             self.permissions.set_mode(mode);
         }
+        self.permissions.restore(&chosen.rules);
         let is_there = |model: &String| self.models.resolve(Some(model)).is_ok();
         Agent::spawn(AgentOptions {
             model: chosen.model.filter(is_there),
@@ -130,13 +130,18 @@ impl Shared {
         Ok(Prepared {
             system: prompt::main_agent(&cwd).into(),
             limits,
-            permissions: Arc::new(Permissions::new(permissions(config))),
-            lent,
+            permissions: Arc::new(permissions::open(config, &cwd)?),
+            lent: lent.with(Arc::new(self.protected(config))),
             approver,
             subagents: self.subagents(config, &models, &tools, limits)?,
             models,
             tools,
         })
+    }
+
+    /// Weft's own files, wherever they are: what is in them decides what weft does.
+    fn protected(&self, config: &Config) -> ProtectedPaths {
+        ProtectedPaths(vec![config.home().to_owned(), self.store.root().to_owned()])
     }
 
     fn subagents(
@@ -225,10 +230,6 @@ impl AgentFactory for Composition {
         }
         .boxed()
     }
-}
-
-fn permissions(config: &Config) -> PermissionMode {
-    (config.text(&settings::MODE).and_then(PermissionMode::parse)).unwrap_or_default()
 }
 
 fn folder(path: &Path) -> String {

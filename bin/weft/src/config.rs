@@ -40,6 +40,8 @@ pub(crate) struct Overrides {
 pub(crate) struct Config {
     values: BTreeMap<&'static str, Value>,
     overrides: BTreeMap<&'static str, Value>,
+    /// The folder of the user's own files.
+    home: PathBuf,
     pub(crate) providers: BTreeMap<String, Provider>,
     /// What the user trusts.
     trust: Trust,
@@ -63,6 +65,7 @@ impl Config {
         Ok(Self {
             values,
             overrides,
+            home: home.to_owned(),
             providers,
             trust: Trust::below(home),
             project: TrustState::NotNeeded,
@@ -84,13 +87,36 @@ impl Config {
         if config.project == TrustState::Trusted {
             layer = Layer::parse(&path, &text, Owner::TrustedProject)?;
         }
-        config.values.extend(layer.values);
+        config.put_over(layer);
         Ok(config)
     }
 
     /// What the project's own file sets that needs trust. All of the file is checked as if it were trusted.
     pub(crate) fn powers_of(cwd: &Path) -> Result<Powers, ConfigError> {
         Ok(Layer::read(&project_file(cwd), Owner::TrustedProject)?.powers)
+    }
+
+    /// Puts a layer over what is set: lists of rules add up, all else is replaced.
+    fn put_over(&mut self, layer: Layer) {
+        for (key, value) in layer.values {
+            match (self.values.get_mut(key), value) {
+                (Some(Value::Rules(rules)), Value::Rules(more)) => rules.extend(more),
+                (_, value) => drop(self.values.insert(key, value)),
+            }
+        }
+    }
+
+    /// The folder of the user's own files.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The rules of a list, those of every layer.
+    pub(crate) fn rules(&self, setting: &Setting) -> &[String] {
+        match self.value(setting) {
+            Some(Value::Rules(rules)) => rules,
+            _ => &[],
+        }
     }
 
     fn value(&self, setting: &Setting) -> Option<&Value> {

@@ -14,6 +14,7 @@ mod config;
 mod ending;
 mod logging;
 mod models;
+mod permissions;
 mod prompt;
 mod scripted;
 mod store;

@@ -18,13 +18,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use weft_session::{Delta, DeltaKind};
-use weft_tools::{ProgressView, ResultForView, ToolRegistry};
+use weft_tools::{ApprovalRequest, Asker, ProgressView, ResultForView, ToolRegistry, ToolResult};
 use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, ToolErrorRecord, TurnEnd};
 
 use crate::sdk::schema;
 use crate::selectors::{Choice, Form, Selectors};
 use crate::wire::{self, text_update};
 use card::Card;
+pub(crate) use console::fenced;
 
 pub(crate) use usage::Spending;
 
@@ -306,6 +307,34 @@ impl Projector {
         self.cards.contains_key(call)
     }
 
+    /// The card of a call for a question about it, with what the user should read first.
+    pub(crate) fn question(&mut self, call: &CallId, words: Vec<String>) -> Option<schema::ToolCallUpdate> {
+        Some(self.cards.get_mut(call)?.question(words))
+    }
+
+    /// A card for a call of a subagent that asks about it: it says who asks, and is no part of the session's log.
+    pub(crate) fn member_call(
+        &mut self,
+        id: &CallId,
+        request: &ApprovalRequest,
+        asker: &Asker,
+    ) -> schema::SessionUpdate {
+        let (name, arguments) = (&request.tool, request.arguments.to_string());
+        let view = self.presenter.present_call(name, &arguments);
+        let card = Card::new(&self.scene, id, (name, &arguments), view, true).asked_by(asker, &request.call_id);
+        let update = schema::SessionUpdate::ToolCall(card.announced().clone());
+        self.cards.insert(id.clone(), card);
+        update
+    }
+
+    /// The final state of such a card; `None` if it is closed already.
+    pub(crate) fn member_result(&mut self, id: &CallId, result: &ToolResult) -> Option<schema::SessionUpdate> {
+        self.cards.contains_key(id).then(|| {
+            let meta = result.meta.as_ref();
+            self.finish_card(id, &result.content, result.is_error(), meta)
+        })
+    }
+
     /// The card of a call as it was announced, for a question about it.
     pub(crate) fn announced(&self, call: &CallId) -> Option<&schema::ToolCall> {
         self.cards.get(call).map(Card::announced)
@@ -354,7 +383,16 @@ impl Projector {
         error: Option<&ToolErrorRecord>,
         meta: Option<&serde_json::Value>,
     ) -> schema::SessionUpdate {
-        let is_error = error.is_some();
+        self.finish_card(id, content, error.is_some(), meta)
+    }
+
+    fn finish_card(
+        &mut self,
+        id: &CallId,
+        content: &[ContentBlock],
+        is_error: bool,
+        meta: Option<&serde_json::Value>,
+    ) -> schema::SessionUpdate {
         let Some(card) = self.cards.remove(id) else {
             return card::orphan(id, content, is_error);
         };

@@ -21,7 +21,7 @@ pub(crate) struct OpenSession {
     agent: Agent,
     view: Arc<SessionView>,
     prompting: Mutex<Prompting>,
-    _follows: [Subscription; 3],
+    _follows: [Subscription; 4],
 }
 
 /// The last prompt.

@@ -16,10 +16,11 @@ use tokio::time::Instant;
 use weft_agent::Agent;
 use weft_observe::Subscription;
 use weft_session::{Delta, SessionUpdate};
-use weft_tools::{ApprovalRequest, ProgressObservation, ProgressView, StartedObservation};
-use weft_types::{CallId, Event};
+use weft_tools::{ApprovalRequest, Asker, ProgressObservation, ProgressView, ResultObservation, StartedObservation};
+use weft_types::{AgentId, CallId, Event};
 
 use crate::outbox::{Outbox, TextRun};
+use crate::permission::further_words;
 use crate::projector::Projector;
 use crate::sdk::schema;
 use crate::selectors::{Choice, Form};
@@ -40,6 +41,8 @@ pub(crate) struct SessionView {
 struct State {
     projector: Projector,
     pace: HashMap<CallId, Pace>,
+    /// The open cards of subagents' calls, by those who make them.
+    members: HashMap<(AgentId, CallId), CallId>,
     /// Memory for the line at hand.
     line: Vec<u8>,
     /// Whether the client has been told of the session's end.
@@ -64,6 +67,7 @@ impl SessionView {
         let state = State {
             projector,
             pace: HashMap::new(),
+            members: HashMap::new(),
             line: Vec::new(),
             closed: false,
         };
@@ -78,21 +82,25 @@ impl SessionView {
 
     /// Shows what the agent does, as long as the subscriptions are kept.
     ///
-    /// Observations are scoped to this very agent: those of its subagents and of agents that merely carry
-    /// the same ids never come here.
-    pub(crate) fn follow(self: &Arc<Self>, agent: &Agent) -> [Subscription; 3] {
-        let (log, progress, started) = (Arc::clone(self), Arc::clone(self), Arc::clone(self));
+    /// Progress is that of this very agent: that of its subagents, and of agents that merely carry the same ids, never
+    /// comes here. Of other agents' calls only those are looked at that a question gave a card.
+    pub(crate) fn follow(self: &Arc<Self>, agent: &Agent) -> [Subscription; 4] {
+        let [log, progress, started, ended] = std::array::from_fn(|_| Arc::clone(self));
         let id = Some(agent.id());
+        let tools = agent.tools();
         [
             agent.session().observe(move |update| log.session_update(update)),
-            agent
-                .tools()
-                .progress()
-                .subscribe(id, move |report| progress.progress(report)),
-            agent
-                .tools()
-                .started()
-                .subscribe(id, move |start| started.started(start)),
+            tools.progress().subscribe(id, move |report| progress.progress(report)),
+            tools.started().subscribe(None, move |start| {
+                if start.agent == id {
+                    started.started(start);
+                } else {
+                    started.member_started(start);
+                }
+            }),
+            tools
+                .results()
+                .subscribe(None, move |result| ended.member_ended(result)),
         ]
     }
 
@@ -184,9 +192,9 @@ impl SessionView {
 
     /// The card that a question is about, as the client knows it; `None` if the client knows none.
     pub(crate) fn question(&self, request: &ApprovalRequest) -> Option<schema::ToolCallUpdate> {
-        let state = self.open()?;
-        if let Some(card) = state.projector.announced(&request.call_id) {
-            return Some(card.clone().into());
+        let mut state = self.open()?;
+        if let Some(card) = state.projector.question(&request.call_id, further_words(request)) {
+            return Some(card);
         }
         // A nested call has no card; the question is shown on that of the outermost one.
         let card = state.projector.announced(&request.root_call_id)?;
@@ -196,6 +204,55 @@ impl SessionView {
         Some(schema::ToolCallUpdate::new(card.tool_call_id.clone(), fields))
     }
 
+    /// Announces a card for a call of a subagent, and gives it for a question. It ends with the call, or with the view.
+    pub(crate) fn member_question(&self, request: &ApprovalRequest, asker: &Asker) -> Option<schema::ToolCallUpdate> {
+        let mut state = self.open()?;
+        let id = CallId::new(format!("{}/{}", asker.session, request.call_id));
+        let State {
+            projector,
+            members,
+            line,
+            ..
+        } = &mut *state;
+        let update = projector.member_call(&id, request, asker);
+        self.send(line, update);
+        members.insert((request.agent, request.call_id.clone()), id.clone());
+        projector.question(&id, further_words(request))
+    }
+
+    fn member_started(&self, start: &StartedObservation) {
+        let Some(mut state) = self.open() else { return };
+        let State {
+            projector,
+            members,
+            line,
+            ..
+        } = &mut *state;
+        let card = start
+            .agent
+            .and_then(|agent| members.get(&(agent, start.call_id.clone())));
+        if let Some(update) = card.and_then(|card| projector.started(card)) {
+            self.send(line, update);
+        }
+    }
+
+    fn member_ended(&self, ended: &ResultObservation) {
+        let Some(mut state) = self.open() else { return };
+        let State {
+            projector,
+            members,
+            line,
+            ..
+        } = &mut *state;
+        let execution = &ended.execution;
+        let card = execution
+            .agent()
+            .and_then(|agent| members.remove(&(agent, execution.call_id().clone())));
+        if let Some(update) = card.and_then(|card| projector.member_result(&card, &ended.result)) {
+            self.send(line, update);
+        }
+    }
+
     /// Ends what is still open on the client's side, and then says nothing more.
     pub(crate) fn close(&self) {
         let Some(mut state) = self.open() else { return };
@@ -203,6 +260,7 @@ impl SessionView {
             self.send(&mut state.line, update);
         }
         state.pace.clear();
+        state.members.clear();
         state.closed = true;
     }
 

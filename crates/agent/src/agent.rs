@@ -14,8 +14,9 @@ use weft_types::{AbortCause, AgentId, ContentBlock, TurnEnd};
 use crate::actor::{self, Lifeline, Prompt};
 use crate::command::own_commands;
 use crate::meter::Meter;
+use crate::permission::{self, ModeRecord};
 use crate::slot::Slot;
-use crate::turn::Turns;
+use crate::turn::{Held, Turns};
 use crate::{AgentUsage, Command, Jitter, Limits, ModelChoice, PermissionMode, Permissions, Subagents};
 
 /// The handle of an agent: clones share one actor, which owns the session's turns.
@@ -130,6 +131,7 @@ struct Handle {
     models: Arc<dyn Models>,
     model: Arc<ModelChoice>,
     permissions: Arc<Permissions>,
+    mode: Arc<ModeRecord>,
     commands: Vec<Command>,
     meter: Meter,
     session: Arc<Session>,
@@ -169,8 +171,11 @@ fn commands_of(options: &AgentOptions) -> Vec<Command> {
 
 impl Agent {
     /// Starts an actor. Call it inside of a tokio runtime.
-    pub fn spawn(options: AgentOptions) -> Self {
+    pub fn spawn(mut options: AgentOptions) -> Self {
         let id = AgentId::mint();
+        options.approver = permission::approver(&options);
+        let mode = ModeRecord::new(Arc::clone(&options.session), Arc::clone(&options.permissions));
+        let mode = Arc::new(mode);
         // One turn may be in flight, so there is never a second prompt to hold.
         let (prompts, inbox) = mpsc::channel(1);
         let model = Arc::new(ModelChoice::new(options.model.clone()));
@@ -180,6 +185,7 @@ impl Agent {
             models: Arc::clone(&options.models),
             model: Arc::clone(&model),
             permissions: Arc::clone(&options.permissions),
+            mode: Arc::clone(&mode),
             commands: commands_of(&options),
             meter: meter.clone(),
             session: Arc::clone(&options.session),
@@ -197,7 +203,7 @@ impl Agent {
             stopped: handle.stopped.clone(),
         };
         // Made here, so that the agent's policies are in force before anybody has the handle.
-        let turns = Turns::new(id, options, model, meter);
+        let turns = Turns::new(id, options, Held { model, meter, mode });
         tokio::spawn(actor::run(lifeline, inbox, turns));
         Self {
             handle: Arc::new(handle),
@@ -234,9 +240,10 @@ impl Agent {
         self.handle.permissions.mode()
     }
 
-    /// Changes what it may do, from the next call on.
+    /// Changes what it may do, from the next call on. The log of a user's session tells of it: at once if a turn is
+    /// open, else when the next one starts, and then of the last change only.
     pub fn set_mode(&self, mode: PermissionMode) {
-        self.handle.permissions.set_mode(mode);
+        self.handle.mode.set(mode);
     }
 
     /// The models it can be told to use.

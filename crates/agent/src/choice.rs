@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use weft_types::EventBody;
+use weft_types::{EventBody, RuleEffect};
 
 use crate::PermissionMode;
 
@@ -63,6 +63,8 @@ pub struct Chosen {
     pub mode: Option<PermissionMode>,
     /// The model, `provider/model`: the last one that was chosen or asked; absent if there was neither.
     pub model: Option<String>,
+    /// The rules that the user gave in answers to questions, in their order.
+    pub rules: Vec<(RuleEffect, String)>,
 }
 
 impl Chosen {
@@ -73,6 +75,7 @@ impl Chosen {
             EventBody::SessionModel { model } | EventBody::RequestHeader { model, .. } => {
                 self.model = Some(model.clone());
             }
+            EventBody::SessionRule { rule, effect } => self.rules.push((*effect, rule.clone())),
             _ => {}
         }
     }

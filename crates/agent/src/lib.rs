@@ -43,7 +43,7 @@ pub use history::ContextSize;
 pub use library::{Library, LibraryHandle, Note};
 pub use limits::{ContextLimits, Limits, SubagentLimits};
 pub use meter::AgentUsage;
-pub use permission::{PermissionMode, Permissions};
+pub use permission::{KeepError, PermissionMode, Permissions, ProjectRules, RuleError, RuleFolders, Rules};
 pub use schema_answer::{SchemaAnswer, SchemaEnd, SchemaRefused};
 pub use subagent::{
     Activity, ActivityFeed, AgentTool, Child, ChildObservation, HEARTBEAT, InProcess, OpenCall, STRUCTURED_OUTPUT,

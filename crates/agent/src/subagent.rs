@@ -9,6 +9,7 @@ mod activity;
 mod children;
 mod in_process;
 mod providers;
+mod relay;
 pub(crate) mod structured;
 mod tool;
 
@@ -65,6 +66,8 @@ pub struct SubagentRequest {
     pub model: Option<String>,
     /// The workflow run it is a member of, and its number there.
     pub run: Option<(RunId, u64)>,
+    /// What the workflow run that it is a member of is called.
+    pub run_name: Option<String>,
     /// The parent's call that wishes it, the outermost of a nested chain; absent if none does.
     pub call: Option<CallId>,
     /// Who is told what it does, from its first event on.

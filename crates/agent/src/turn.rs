@@ -11,9 +11,17 @@ use weft_types::{AgentId, ContentBlock, EventBody, Origin, TurnEnd};
 
 use crate::history::History;
 use crate::meter::Meter;
+use crate::permission::{self, ModeRecord};
 use crate::slot::TurnCancel;
 use crate::title::title_of;
-use crate::{AgentContext, AgentOptions, ModelChoice, permission};
+use crate::{AgentContext, AgentOptions, ModelChoice};
+
+/// What an agent's handle and its turns both hold.
+pub(crate) struct Held {
+    pub(crate) model: Arc<ModelChoice>,
+    pub(crate) meter: Meter,
+    pub(crate) mode: Arc<ModeRecord>,
+}
 
 /// What an agent's turns need and leave behind for the next one.
 pub(crate) struct Turns {
@@ -27,6 +35,7 @@ pub(crate) struct Turns {
     /// The turn in which the context stays as full as it is, after an attempt to sum up; 0 for none.
     pub(crate) full_in: u32,
     history_is_read: bool,
+    mode: Arc<ModeRecord>,
     _policy: Registration,
 }
 
@@ -79,7 +88,8 @@ const LOG_HINT: &str = "nothing is done that the log does not hold, so the turn 
     above and prompt again, and if that does not help, close the session and load it anew";
 
 impl Turns {
-    pub(crate) fn new(id: AgentId, mut options: AgentOptions, model: Arc<ModelChoice>, meter: Meter) -> Self {
+    pub(crate) fn new(id: AgentId, mut options: AgentOptions, held: Held) -> Self {
+        let Held { model, meter, mode } = held;
         options.lent = meter.lend(options.lent);
         let context = AgentContext {
             agent: id,
@@ -101,6 +111,7 @@ impl Turns {
             meter,
             full_in: 0,
             history_is_read: false,
+            mode,
             _policy: permission::install(&options),
             options,
             model,
@@ -117,6 +128,7 @@ impl Turns {
         tracing::error!(session = %self.session().id(), %message, "a turn broke off");
         // Whatever of it still runs has nobody to report to.
         cancel.token().cancel();
+        self.mode.turn_ends();
         let end = TurnEnd::Error { message };
         if let Err(error) = self.close_log(end.clone()).await {
             tracing::error!(session = %self.session().id(), %error, "the log of a broken turn stays open");
@@ -133,6 +145,7 @@ impl Turns {
         }
         let turn = self.history.last_turn() + 1;
         self.append(EventBody::TurnStart { turn })?;
+        self.mode.turn_starts()?;
         let started = self.started(&content);
         self.append(EventBody::UserMessage { turn, content })?;
         self.give_title()?;
@@ -142,6 +155,7 @@ impl Turns {
         };
         self.log_model()?;
         let reason = end.clone();
+        self.mode.turn_ends();
         self.append(EventBody::TurnEnd { turn, reason })?;
         Ok(end)
     }

@@ -1,6 +1,6 @@
 //! Members of a workflow as subagents of the calling agent.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -16,6 +16,8 @@ pub(crate) struct AgentMembers {
     /// The call that the run is of, the outermost of a nested chain.
     pub(crate) call: CallId,
     pub(crate) doings: Arc<Doings>,
+    /// What the run is called, once it was accepted.
+    pub(crate) run_name: Arc<OnceLock<String>>,
 }
 
 struct AgentMember {
@@ -38,6 +40,7 @@ impl Members for AgentMembers {
             schema: request.schema,
             model: request.model,
             run: Some((request.run, request.seq)),
+            run_name: self.run_name.get().cloned(),
             call: Some(self.call.clone()),
             activity: Some(feed),
             cancel: request.cancel,

@@ -1,6 +1,6 @@
 //! One call of the tool, from the capture to the end of the record.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -32,12 +32,21 @@ pub(crate) async fn run(
 ) -> Result<Value, ToolError> {
     let caller = caller_of(&execution, config.max_depth)?;
     let doings = Arc::new(Doings::default());
-    let request = request(&execution, &caller, &doings)?;
+    let run_name = Arc::<OnceLock<String>>::default();
+    let members = AgentMembers {
+        parent: Arc::clone(&caller),
+        call: execution.root_call_id().clone(),
+        doings: Arc::clone(&doings),
+        run_name: Arc::clone(&run_name),
+    };
+    let request = request(&execution, caller.depth, members)?;
     let live = Live::new(execution.clone(), call_title, config.shown_members, doings);
     // Before the start: an engine may emit everything in there, the run's end included.
     let capture = live.capture(engine.observations(), config.display);
     let started = engine.start(request);
     let mut run = OwnedRun::new(started.map_err(|error| ToolError::new(error.message()))?);
+    // It is accepted once.
+    drop(run_name.set(run.info().meta.name.clone()));
     if !execution.is_nested() {
         live.record(Arc::clone(&caller.session), &run.info());
     }
@@ -73,11 +82,7 @@ fn caller_of(execution: &ToolExecution, max_depth: u32) -> Result<Arc<AgentConte
     Ok(caller)
 }
 
-fn request(
-    execution: &ToolExecution,
-    caller: &Arc<AgentContext>,
-    doings: &Arc<Doings>,
-) -> Result<StartRequest, ToolError> {
+fn request(execution: &ToolExecution, depth: u32, members: AgentMembers) -> Result<StartRequest, ToolError> {
     let arguments = Arguments::read(execution.arguments())?;
     Ok(StartRequest {
         script: arguments.script.to_owned(),
@@ -85,12 +90,8 @@ fn request(
         args: arguments.args.cloned(),
         provider: None,
         max_total_agents: None,
-        depth: caller.depth,
-        members: Arc::new(AgentMembers {
-            parent: Arc::clone(caller),
-            call: execution.root_call_id().clone(),
-            doings: Arc::clone(doings),
-        }),
+        depth,
+        members: Arc::new(members),
         cancel: execution.signal().child_token(),
     })
 }

@@ -57,4 +57,13 @@ impl Access {
             Self::Edit(_) | Self::Execute(_) | Self::Fetch { .. } | Self::Other => true,
         }
     }
+
+    /// Why it needs a question even where others of its kind do not: the first reason, if there is any.
+    pub fn caution(&self) -> Option<&str> {
+        match self {
+            Self::Read(places) | Self::Edit(places) => places.iter().find_map(|place| place.caution.as_deref()),
+            Self::Execute(command) => command.caution.as_deref(),
+            Self::Harmless | Self::Fetch { .. } | Self::Other => None,
+        }
+    }
 }

@@ -3,7 +3,12 @@
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use weft_types::{AgentId, CallId};
+use weft_types::{AgentId, CallId, SessionId};
+
+use crate::Access;
+
+/// The longest summary of a question, in characters.
+const MAX_SUMMARY: usize = 120;
 
 /// Whoever answers for the user.
 pub trait Approver: Send + Sync {
@@ -27,6 +32,57 @@ pub struct ApprovalRequest {
     pub tool: String,
     /// Its arguments; they fit the tool's parameters.
     pub arguments: Value,
+    /// The tool's own word on what the call would do. What does something else when it starts is denied.
+    pub access: Access,
+    /// Answers to offer beside allowing and rejecting this one call.
+    pub standing: Vec<StandingAnswer>,
+    /// Who asks, if it is not the asked one's own agent.
+    pub asker: Option<Asker>,
+}
+
+impl ApprovalRequest {
+    /// What is asked for in one line of at most 120 characters: the tool, and what it would do it to.
+    pub fn summary(&self) -> String {
+        let object = match &self.access {
+            Access::Execute(command) => command.text.clone(),
+            Access::Read(places) | Access::Edit(places) => {
+                let shown: Vec<&str> = places.iter().map(|place| place.shown.as_str()).collect();
+                shown.join(", ")
+            }
+            Access::Fetch { url } => url.clone(),
+            Access::Harmless | Access::Other => String::new(),
+        };
+        let line = format!(
+            "{} {}",
+            self.tool,
+            object.split_whitespace().collect::<Vec<_>>().join(" ")
+        );
+        let line = line.trim_end();
+        match line.char_indices().nth(MAX_SUMMARY) {
+            Some(_) => line.chars().take(MAX_SUMMARY - 1).chain(['…']).collect(),
+            None => line.to_owned(),
+        }
+    }
+}
+
+/// An answer that stands for more than one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandingAnswer {
+    /// What it stands for, for the user: a sentence without a full stop.
+    pub label: String,
+    /// Whether it allows; it rejects otherwise.
+    pub allows: bool,
+}
+
+/// A subagent that asks, whose own calls the asked one need not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// Its session.
+    pub session: SessionId,
+    /// What it is to the user, such as "member `review` of workflow `demo`".
+    pub name: String,
+    /// The call of the asked one's own agent within which it works, if that is known.
+    pub within: Option<CallId>,
 }
 
 /// The answer.
@@ -36,6 +92,8 @@ pub enum Approval {
     AllowedOnce,
     /// It may not.
     Rejected,
+    /// The one of [`ApprovalRequest::standing`] with this index. One that was not offered rejects.
+    Standing(usize),
     /// The question was withdrawn, or dismissed without an answer.
     Cancelled,
     /// Nobody can be asked.

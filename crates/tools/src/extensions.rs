@@ -82,6 +82,10 @@ pub struct WorkingDirectory(pub PathBuf);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AdditionalDirectories(pub Vec<PathBuf>);
 
+/// Places whose change the user is asked about in every mode that asks at all: absolute paths, with all below them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProtectedPaths(pub Vec<PathBuf>);
+
 #[cfg(test)]
 mod tests {
     use super::*;

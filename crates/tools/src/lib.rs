@@ -16,7 +16,7 @@
 //! | 0 | create | – (the tool's definition is looked up, the arguments are parsed) |
 //! | 1 | early abort | end the call, if its signal has fired |
 //! | 2 | [`ToolRegistry::before_execute`] policies | allow, deny, have the user asked |
-//! | 3 | [`ToolRegistry::guard`]s | deny |
+//! | 3 | [`ToolRegistry::guard`]s, and whether the call would still do what was decided upon | deny |
 //! | 4 | [`ToolRegistry::around_execute`] wrappers | replace the signal, replace the outcome; **the reporter is open** |
 //! | 5 | body | validate arguments, run, validate the value |
 //! | 6 | [`ToolRegistry::after_execute`] policies | replace content or value, add context, block |
@@ -54,11 +54,11 @@ mod view;
 pub mod model_check;
 
 pub use access::{Access, AccessCommand, AccessPath};
-pub use approval::{Approval, ApprovalRequest, Approver};
+pub use approval::{Approval, ApprovalRequest, Approver, Asker, StandingAnswer};
 pub use client_files::{ClientFileError, ClientFiles, ClientFilesHandle};
 pub use error::{ErrorCode, ToolError};
 pub use execution::{ExecutionToken, ToolExecution};
-pub use extensions::{AdditionalDirectories, Extensions, Memory, WorkingDirectory};
+pub use extensions::{AdditionalDirectories, Extensions, Memory, ProtectedPaths, WorkingDirectory};
 pub use limits::{InvalidLimit, ProgressLimits, ToolLimits};
 pub use markdown::escape_markdown;
 pub use observation::{ProgressObservation, ResultObservation, StartedObservation};

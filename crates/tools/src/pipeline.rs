@@ -24,7 +24,7 @@ use crate::contain::contained_future;
 use crate::execution::Deferred;
 use crate::policy::Wrapper;
 use crate::registry::{Definition, Layer};
-use crate::{ErrorCode, Executed, JournalError, Next, StartedObservation, ToolError, ToolExecution};
+use crate::{Access, ErrorCode, Executed, JournalError, Next, StartedObservation, ToolError, ToolExecution};
 
 /// Waited for just before the execute phase opens; its failure fails the call.
 pub(crate) type Checkpoint<'a> = BoxFuture<'a, Result<(), JournalError>>;
@@ -36,6 +36,8 @@ pub(crate) struct Opened {
     definition: Option<Arc<Definition>>,
     /// The same, unless no body can run: the tool is unknown or its arguments do not fit.
     runnable: Result<Arc<Definition>, ToolError>,
+    /// What the tool said that the call would do when it was decided upon.
+    access: Access,
     admission: admit::Admission,
 }
 

@@ -26,6 +26,8 @@ pub struct ProposedCall<'a> {
     pub arguments: &'a Value,
     /// The tool's own word on what it would do.
     pub access: &'a Access,
+    /// Whether the user has allowed this very call already; what then still denies is stricter than that word.
+    pub is_approved: bool,
 }
 
 /// What a policy decides. Of several policies the strictest decision holds: one denial denies.

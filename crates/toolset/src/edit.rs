@@ -24,8 +24,8 @@ use weft_types::{ContentBlock, ToolSpec};
 
 use self::substitute::{Request, Substituted, substitute};
 use crate::files::{
-    FilesConfig, Folders, Found, InvalidFilesSetting, Knowledge, Known, Opened, Place, TextFile, Unreadable, access_to,
-    arguments, blocking, describe_missing, find, outcome, replace,
+    FilesConfig, Folders, Found, InvalidFilesSetting, Knowledge, Known, Opened, Place, TextFile, Unreadable,
+    access_to_change, arguments, blocking, describe_missing, find, outcome, replace,
 };
 
 /// How many places one text lists.
@@ -251,7 +251,10 @@ impl Tool for Edit {
     }
 
     fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
-        Access::Edit(vec![access_to(arguments["path"].as_str().unwrap_or_default(), lent)])
+        Access::Edit(vec![access_to_change(
+            arguments["path"].as_str().unwrap_or_default(),
+            lent,
+        )])
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

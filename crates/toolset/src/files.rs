@@ -3,6 +3,7 @@
 //! A path is resolved once, with all its links ([`Place`]). From then on it is walked folder by folder
 //! without following any link, so that one that appears meanwhile is an error and not a way out.
 
+mod caution;
 mod config;
 mod fence;
 mod folders;
@@ -22,7 +23,7 @@ use fence::fenced;
 pub(crate) use folders::Folders;
 pub(crate) use job::{arguments, blocking, check_cancel, outcome};
 pub(crate) use known::{Knowledge, Known};
-pub(crate) use looking::{access_to, as_it_is, with_notes};
+pub(crate) use looking::{access_to, access_to_change, as_it_is, with_notes};
 pub(crate) use missing::describe_missing;
 pub(crate) use open::{Found, Opened, find, head_of, names_in, open_regular};
 pub(crate) use place::Place;

@@ -21,7 +21,7 @@ use weft_types::{ContentBlock, ToolSpec};
 
 use crate::files::{
     Encoding, FilesConfig, Folders, Found, InvalidFilesSetting, Knowledge, Known, Place, TextFile, Unreadable,
-    access_to, arguments, blocking, find, outcome, replace,
+    access_to_change, arguments, blocking, find, outcome, replace,
 };
 
 /// Writes files.
@@ -268,7 +268,10 @@ impl Tool for Write {
     }
 
     fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
-        Access::Edit(vec![access_to(arguments["path"].as_str().unwrap_or_default(), lent)])
+        Access::Edit(vec![access_to_change(
+            arguments["path"].as_str().unwrap_or_default(),
+            lent,
+        )])
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

@@ -137,7 +137,7 @@ mod tests {
                 Kind::Word { words, .. } => words.iter().map(|word| (*word).to_owned()).collect(),
                 Kind::Text => vec!["provider/model".to_owned()],
                 // Neither flags nor variables set lists.
-                Kind::Texts { .. } => continue,
+                Kind::Texts { .. } | Kind::Rules => continue,
             };
             for text in extremes {
                 let mut values = vec![(*setting, text.clone())];

@@ -26,7 +26,7 @@ Settings stand in `config.toml` in the folder that `WEFT_HOME` names, or else in
 configuration (`~/.config/weft`). Layers, later ones win: defaults, that file, the project's `.weft/config.toml`,
 environment (`WEFT_MODEL`, `WEFT_MODE`), flags. A project's file may set what is marked so, and nothing else: it
 cannot name endpoints, credentials or permissions. What runs programs (`mcp`) or allows calls (`permissions.allow`) counts
-in it only once you trust the project (`weft trust`). A key that is not known or a value that is not allowed stops the
+in it only once you trust the project (`weft trust`). Lists of rules add up over the layers. A key that is not known or a value that is not allowed stops the
 start, or in a project's file the session, with file, line, key, what was found and what is allowed.
 
 ```toml

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
+use weft_agent::Rules;
 
 use super::error::{ConfigError, Source};
 use super::provider::{Provider, parse_providers};
@@ -169,6 +170,9 @@ fn unknown(key: &str, prefix: &str) -> String {
 }
 
 fn read_value(source: Source<'_>, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Result<Value, ConfigError> {
+    if matches!(setting.kind, Kind::Rules) {
+        return read_rules(source, setting, value);
+    }
     let (read, found) = match value.get_ref() {
         DeValue::String(text) => {
             let read = if matches!(setting.kind, Kind::Count { .. }) {
@@ -197,4 +201,25 @@ fn read_value(source: Source<'_>, setting: &Setting, value: &Spanned<DeValue<'_>
         let message = format!("{}: found {found}, expected {}", setting.key, setting.kind.allowed());
         source.error(value.span().start, message)
     })
+}
+
+fn read_rules(source: Source<'_>, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Result<Value, ConfigError> {
+    let wrong = |at: &Spanned<DeValue<'_>>, problem: String| {
+        source.error(at.span().start, format!("{}: {problem}", setting.key))
+    };
+    let expected = |at: &Spanned<DeValue<'_>>| {
+        let found = at.get_ref().type_str();
+        wrong(
+            at,
+            format!("found a value of type {found}, expected {}", setting.kind.allowed()),
+        )
+    };
+    let items = value.get_ref().as_array().ok_or_else(|| expected(value))?;
+    let mut rules = Vec::new();
+    for item in items.iter() {
+        let rule = item.get_ref().as_str().ok_or_else(|| expected(item))?;
+        Rules::check(rule).map_err(|error| wrong(item, error.to_string()))?;
+        rules.push(rule.to_owned());
+    }
+    Ok(Value::Rules(rules))
 }

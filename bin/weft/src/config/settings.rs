@@ -31,6 +31,8 @@ pub(crate) enum Kind {
     },
     /// Any text; without a default.
     Text,
+    /// A list of permission rules, to which each layer adds; empty by default.
+    Rules,
     /// Any number of texts, none of them empty.
     Texts {
         /// Used where no layer sets it.
@@ -58,6 +60,7 @@ pub(crate) enum Value {
     Span(Duration),
     Text(String),
     Texts(Vec<String>),
+    Rules(Vec<String>),
 }
 
 impl Kind {
@@ -75,6 +78,7 @@ impl Kind {
                 .join(" or "),
             Self::Text => "text".to_owned(),
             Self::Texts { .. } => "a list of texts".to_owned(),
+            Self::Rules => "a list of rules, such as [\"bash(git status)\"]".to_owned(),
         }
     }
 
@@ -84,7 +88,7 @@ impl Kind {
             Self::Count { default, .. } => default.to_string(),
             Self::Span { default, .. } => format!("\"{}\"", render(*default)),
             Self::Word { default, .. } => format!("\"{default}\""),
-            Self::Text => "none".to_owned(),
+            Self::Text | Self::Rules => "none".to_owned(),
             Self::Texts { default } => {
                 let quoted: Vec<String> = default.iter().map(|text| format!("\"{text}\"")).collect();
                 format!("[{}]", quoted.join(", "))
@@ -102,7 +106,7 @@ impl Kind {
             }
             Self::Word { words, .. } => words.contains(&text).then(|| Value::Text(text.to_owned())),
             Self::Text => (!text.trim().is_empty()).then(|| Value::Text(text.to_owned())),
-            Self::Texts { .. } => None,
+            Self::Texts { .. } | Self::Rules => None,
         }
     }
 

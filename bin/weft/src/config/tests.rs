@@ -47,6 +47,39 @@ fn later_layers_win() {
 }
 
 #[test]
+fn a_project_adds_rules_that_hold_back_to_those_of_the_user() {
+    let home = tempfile::tempdir().expect("a temp folder");
+    let project = home.path().join("project");
+    std::fs::create_dir_all(project.join(".weft")).expect("made");
+    let own = "[permissions]\nallow = [\"bash(ls *)\"]\ndeny = [\"read(~/.ssh/**)\"]\n";
+    std::fs::write(home.path().join("config.toml"), own).expect("written");
+    let theirs = "[permissions]\nask = [\"fetch\"]\ndeny = [\"bash(rm *)\"]\n";
+    std::fs::write(project.join(".weft/config.toml"), theirs).expect("written");
+    let user = Config::load(home.path(), &Overrides::default()).expect("sound");
+    let merged = user.for_project(&project).expect("sound");
+    assert_eq!(merged.rules(&settings::ALLOW), ["bash(ls *)"]);
+    assert_eq!(merged.rules(&settings::ASK), ["fetch"]);
+    assert_eq!(merged.rules(&settings::DENY), ["read(~/.ssh/**)", "bash(rm *)"]);
+    assert_eq!(user.rules(&settings::DENY), ["read(~/.ssh/**)"]);
+}
+
+#[test]
+fn a_bad_rule_is_refused_with_its_place_and_what_was_expected() {
+    refused(
+        "[permissions]\nallow = [\"bash\", \"bash(git\"]\n",
+        "config.toml:2:18: permissions.allow: failed to read the rule `bash(git`: the pattern must end with `)`",
+    );
+    refused(
+        "permissions.deny = \"bash\"\n",
+        "config.toml:1:20: permissions.deny: found a value of type string, expected a list of rules",
+    );
+    refused(
+        "permissions.ask = [1]\n",
+        "config.toml:1:20: permissions.ask: found a value of type integer, expected a list",
+    );
+}
+
+#[test]
 fn g32_a_bad_interval_is_refused_with_its_place_and_range() {
     refused(
         "[acp.progress]\nmin_interval = \"9s\"\n",

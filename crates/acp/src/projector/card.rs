@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use weft_tools::{CallView, ExitStatus, FileDiff, Location, ProgressView, ResultView, ToolKind};
+use weft_tools::{Asker, CallView, ExitStatus, FileDiff, Location, ProgressView, ResultView, ToolKind};
 use weft_types::{CallId, ContentBlock, text_of};
 
 use super::Scene;
@@ -31,6 +31,9 @@ pub(super) struct Card {
     /// Whether progress has ever replaced the content.
     content_replaced: bool,
 }
+
+/// The key of the metadata that says whose call a card shows that is not the session's own.
+const ASKER: &str = "weft/asker";
 
 /// What a card's content is made of, chosen when it is announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +81,26 @@ impl Card {
         &self.announced
     }
 
+    /// The same card for a call of another agent, whose id there is `call`.
+    pub(super) fn asked_by(mut self, asker: &Asker, call: &CallId) -> Self {
+        self.announced.title = format!("{}: {}", asker.name, self.announced.title);
+        let origin = json!({ "sessionId": asker.session, "callId": call, "within": asker.within });
+        let meta = self.announced.meta.get_or_insert_default();
+        meta.insert(ASKER.to_owned(), origin);
+        self
+    }
+
+    /// The card for a question, with words before what it shows. They go when the answer is there.
+    pub(super) fn question(&mut self, words: Vec<String>) -> schema::ToolCallUpdate {
+        self.content_replaced |= !words.is_empty();
+        let mut shown = self.announced.clone();
+        shown.content = (words.into_iter())
+            .map(schema::ToolCallContent::from)
+            .chain(shown.content)
+            .collect();
+        shown.into()
+    }
+
     /// The tool's name and raw arguments.
     pub(super) fn call(&self) -> (&str, &str) {
         (&self.name, &self.arguments)
@@ -89,7 +112,10 @@ impl Card {
             return None;
         }
         self.announced.status = schema::ToolCallStatus::InProgress;
-        let fields = schema::ToolCallUpdateFields::new().status(schema::ToolCallStatus::InProgress);
+        let restored = self.content_replaced.then(|| self.announced.content.clone());
+        let fields = schema::ToolCallUpdateFields::new()
+            .status(schema::ToolCallStatus::InProgress)
+            .content(restored);
         Some(self.update(fields))
     }
 

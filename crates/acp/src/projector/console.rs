@@ -3,7 +3,7 @@
 /// Output as a fenced block, without the newlines at its end.
 ///
 /// The fence is longer than any run of backticks inside, so that no output can end it.
-pub(super) fn fenced(output: &str) -> String {
+pub(crate) fn fenced(output: &str) -> String {
     let output = output.trim_end_matches(['\n', '\r']);
     let fence = "`".repeat(longest_run(output).max(2) + 1);
     format!("{fence}console\n{output}\n{fence}")

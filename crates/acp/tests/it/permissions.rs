@@ -1,5 +1,7 @@
 //! Questions to the user.
 
+mod members;
+
 use serde_json::{Value, json};
 
 use crate::support::{Client, TestTool, World, text_of_update};
@@ -76,7 +78,9 @@ async fn ord04_the_question_shows_the_card_that_was_announced_as_pending() {
             },
             "options": [
                 { "optionId": "allow_once", "name": "Allow once", "kind": "allow_once" },
+                { "optionId": "always_0", "name": "Always allow `risk` in this session", "kind": "allow_always" },
                 { "optionId": "reject_once", "name": "Reject", "kind": "reject_once" },
+                { "optionId": "always_1", "name": "Always reject `risk` in this session", "kind": "reject_always" },
             ],
         })
     );
@@ -245,4 +249,36 @@ async fn a_question_is_dropped_when_the_client_leaves() {
         .find(|line| line.get("result").is_some())
         .expect("the prompt is answered");
     assert_eq!(answer["result"]["stopReason"], json!("cancelled"));
+}
+
+#[tokio::test]
+async fn an_answer_that_stands_is_not_asked_for_again_and_outlives_the_process() {
+    let script = "[[reply]]\nstep = 1\n[[reply.tool_call]]\nname = \"risk\"\n[[reply]]\nstep = 2\ntext = \"done\"\n";
+    let risky = |world: World| world.tool(TestTool::new("risk", |_| async { Ok(json!("ran")) }).risky());
+    let first = risky(World::new(script)).stored();
+    let mut client = Client::start(first.options()).await;
+    let session = client.session().await;
+    let prompt = client.start_prompt(&session, "go");
+    let question = client.question().await;
+    select(&mut client, &question, "always_0");
+    client.response(prompt).await;
+    let again = client.prompt(&session, "go").await;
+    assert_eq!(again["result"]["stopReason"], json!("end_turn"), "and nobody was asked");
+    client.end().await;
+
+    let second = risky(World::new(script)).beside(&first);
+    let mut client = Client::start(second.options()).await;
+    let load = json!({ "sessionId": session, "cwd": "/", "mcpServers": [] });
+    assert!(client.call("session/load", load).await["error"].is_null());
+    client.take();
+    assert_eq!(
+        client.prompt(&session, "go").await["result"]["stopReason"],
+        json!("end_turn")
+    );
+    let updates = client.updates();
+    assert!(
+        updates.iter().any(|update| update["status"] == "completed"),
+        "{updates:?}"
+    );
+    client.end().await;
 }

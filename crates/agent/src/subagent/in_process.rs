@@ -8,22 +8,27 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use weft_model::{AgentRole, Models};
 use weft_session::{Clock, Sessions, SystemClock, mint_session_id};
-use weft_tools::{Registration, ToolRegistry};
-use weft_types::{Origin, SessionHeader};
+use weft_tools::{Approver, Registration, ToolRegistry};
+use weft_types::{Origin, SessionHeader, SessionId};
 
 use self::run::{InProcessRun, Work};
 use super::children::Announced;
+use super::relay::Relay;
 use super::structured::{Capture, INSTRUCTION};
 use super::{
     Child, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun,
 };
+use crate::title::first_line;
 use crate::{Agent, AgentOptions, Jitter, Limits, SubagentLimits};
+
+/// The most characters of a label or of a run's name that a question shows.
+const MAX_NAME: usize = 80;
 
 /// The provider `spawn`: a fresh agent with a session of its own.
 ///
 /// It inherits the parent's folder and, unless overridden, its model. It has the tools of [`tools`], not
-/// those of the parent's own layer, and none of the parent's history. It can ask nobody: calls that
-/// carry a risk are denied unless the parent has full trust.
+/// those of the parent's own layer, and none of the parent's history. What the parent may do it may do, and it asks
+/// whom the parent asks, as the one that it is.
 ///
 /// [`tools`]: InProcess::tools
 #[derive(Clone)]
@@ -79,6 +84,7 @@ impl InProcess {
             .create(self.header(&request))
             .map_err(|error| SubagentError::new(SubagentErrorCode::StartFailed, error.to_string()))?;
         let (id, cancel) = (session.id().clone(), request.cancel.child_token());
+        let approver = relay(&request, &id);
         let agent = Agent::spawn(AgentOptions {
             session,
             models: Arc::clone(&self.models),
@@ -89,7 +95,7 @@ impl InProcess {
             label: request.label,
             limits: self.limits,
             permissions: Arc::clone(&request.parent.permissions),
-            approver: None,
+            approver,
             lent: request.parent.lent.clone(),
             commands: Vec::new(),
             subagents: Arc::clone(&request.parent.subagents),
@@ -170,6 +176,32 @@ impl InProcess {
             true if self.system.is_empty() => INSTRUCTION.into(),
             true => format!("{}\n\n{INSTRUCTION}", self.system).into(),
         }
+    }
+}
+
+/// Whom a subagent asks: whom its parent asks, if there is anybody.
+fn relay(request: &SubagentRequest, session: &SessionId) -> Option<Arc<dyn Approver>> {
+    let to = request.parent.approver.clone()?;
+    Some(Arc::new(Relay {
+        to,
+        session: session.clone(),
+        name: name_of(request),
+        call: request.call.clone(),
+    }))
+}
+
+/// What the agent is to the user.
+fn name_of(request: &SubagentRequest) -> String {
+    let shown = |text: &str| first_line(text, MAX_NAME).map(|text| format!(" `{}`", text.replace('`', "'")));
+    let label = request.label.as_deref().and_then(shown);
+    let Some((_, seq)) = &request.run else {
+        return label.map_or_else(|| "a subagent".to_owned(), |label| format!("subagent{label}"));
+    };
+    let label = label.unwrap_or_else(|| format!(" #{seq}"));
+    let run = request.run_name.as_deref().and_then(shown);
+    match run {
+        Some(run) => format!("member{label} of workflow{run}"),
+        None => format!("member{label} of a workflow"),
     }
 }
 

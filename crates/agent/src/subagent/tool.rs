@@ -103,6 +103,7 @@ async fn run(execution: ToolExecution) -> Result<Answer, ToolError> {
         schema: arguments.schema,
         model: arguments.model,
         run: None,
+        run_name: None,
         call: Some(execution.root_call_id().clone()),
         activity: Some(live.feed()),
         cancel: execution.signal().child_token(),

@@ -20,6 +20,7 @@ fn delegate(note: impl Fn(&str) + Send + Sync + 'static) -> TestTool {
                 schema: None,
                 model: None,
                 run: None,
+                run_name: None,
                 call: None,
                 activity: None,
                 cancel: execution.signal().clone(),

@@ -1,8 +1,12 @@
 //! Calls that carry a risk.
 
+mod relayed;
+mod standing;
+
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use weft_agent::{PermissionMode, Permissions};
 use weft_tools::{Approval, ApprovalRequest, Approver};
@@ -28,11 +32,21 @@ const TWO_CALLS: &str = r#"
 struct Answers {
     answer: Option<Approval>,
     asked: Mutex<Vec<ApprovalRequest>>,
+    /// Told when somebody asks.
+    asks: Notify,
+}
+
+impl Answers {
+    /// Waits until it has been asked.
+    async fn until_asked(&self) {
+        self.asks.notified().await;
+    }
 }
 
 impl Approver for Answers {
     fn ask(&self, request: ApprovalRequest, cancel: CancellationToken) -> BoxFuture<'static, Approval> {
         self.asked.lock().expect("not poisoned").push(request);
+        self.asks.notify_one();
         let answer = self.answer;
         Box::pin(async move {
             match answer {
@@ -60,6 +74,7 @@ fn answers(answer: Option<Approval>) -> Arc<Answers> {
     Arc::new(Answers {
         answer,
         asked: Mutex::default(),
+        asks: Notify::new(),
     })
 }
 

@@ -124,6 +124,8 @@ impl Conversation {
                     self.title = Some(title.to_owned());
                 }
             }
+            // The card of another agent's call, which a question about it was given, is no part of the session's log.
+            Some("tool_call") if !update["_meta"]["weft/asker"].is_null() => {}
             Some("tool_call") => self.items.push(Item::Call(Box::new(Call {
                 id: update["toolCallId"].as_str().unwrap_or_default().to_owned(),
                 card: Card::open(update),

@@ -44,8 +44,10 @@ impl Opened {
             execution,
             definition,
             runnable,
+            access: Access::Harmless,
             admission: Admission::Pass,
         };
+        opened.access = opened.access_now();
         opened.admission = opened.decide();
         opened
     }
@@ -55,16 +57,7 @@ impl Opened {
             return Admission::Stopped(Stop::sealed(aborted(&self.execution)));
         }
         let name = self.execution.name();
-        let arguments = self.execution.arguments();
-        let access = (self.runnable.as_ref()).map_or(Access::Harmless, |tool| {
-            tool.access(arguments, self.execution.extensions())
-        });
-        let call = ProposedCall {
-            name,
-            arguments,
-            access: &access,
-        };
-        match contained(|| self.layer.decide(&call)) {
+        match self.decision(false) {
             Ok(Decision::Allow) => Admission::Pass,
             // Nobody is bothered with a call that cannot run.
             Ok(Decision::Ask) if self.runnable.is_err() => Admission::Pass,
@@ -74,18 +67,59 @@ impl Opened {
         }
     }
 
+    /// What the call would do, as things stand now.
+    fn access_now(&self) -> Access {
+        self.runnable.as_ref().map_or(Access::Harmless, |tool| {
+            tool.access(self.execution.arguments(), self.execution.extensions())
+        })
+    }
+
+    /// What the policies say of what was proposed, or the text of a panic.
+    fn decision(&self, is_approved: bool) -> Result<Decision, String> {
+        let call = ProposedCall {
+            name: self.execution.name(),
+            arguments: self.execution.arguments(),
+            access: &self.access,
+            is_approved,
+        };
+        contained(|| self.layer.decide(&call))
+    }
+
     /// The rest of phase 2, phase 3, and the check point in front of phase 4.
     pub(super) async fn admit(&self, checkpoint: Option<Checkpoint<'_>>) -> Result<(), Stop> {
         match &self.admission {
             Admission::Pass => {}
-            Admission::Ask => self.ask().await?,
+            Admission::Ask => {
+                self.ask().await?;
+                self.check_approved()?;
+            }
             Admission::Stopped(stop) => return Err(stop.clone()),
         }
         self.ask_guards()?;
         if let Some(checkpoint) = checkpoint {
             self.pass(checkpoint).await?;
         }
-        self.check_signal()
+        self.check_signal()?;
+        self.check_access()
+    }
+
+    /// Whether a denial stands that came while the user was asked.
+    fn check_approved(&self) -> Result<(), Stop> {
+        let name = self.execution.name();
+        match self.decision(true) {
+            Ok(Decision::Allow | Decision::Ask) => Ok(()),
+            Ok(Decision::Deny { reason }) => Err(Stop::open(denied(name, &reason))),
+            Err(panic) => Err(Stop::sealed(panicked(name, &panic))),
+        }
+    }
+
+    /// Whether the call would still do what was decided upon: a link may have been moved meanwhile.
+    fn check_access(&self) -> Result<(), Stop> {
+        if self.access_now() == self.access {
+            return Ok(());
+        }
+        let reason = "what it would do has changed since that was decided; make the call again if it is still right";
+        Err(Stop::open(denied(self.execution.name(), reason)))
     }
 
     async fn pass(&self, checkpoint: Checkpoint<'_>) -> Result<(), Stop> {
@@ -113,6 +147,9 @@ impl Opened {
             root_call_id: execution.root_call_id().clone(),
             tool: name.to_owned(),
             arguments: execution.arguments().clone(),
+            access: self.access.clone(),
+            standing: Vec::new(),
+            asker: None,
         };
         let signal = execution.signal();
         let overdue = async {
@@ -128,7 +165,7 @@ impl Opened {
         self.check_signal()?;
         Err(Stop::open(match answer {
             Ok(Approval::AllowedOnce) => return Ok(()),
-            Ok(Approval::Rejected) => denied(name, "the user rejected it"),
+            Ok(Approval::Rejected | Approval::Standing(_)) => denied(name, "the user rejected it"),
             Ok(Approval::Cancelled) => denied(name, "the question to the user was cancelled"),
             Ok(Approval::Unavailable) => nobody(name),
             Err(panic) => return Err(Stop::sealed(panicked(name, &panic))),

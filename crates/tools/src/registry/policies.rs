@@ -72,6 +72,7 @@ impl ToolRegistry {
             name,
             arguments: &arguments.value,
             access: &access,
+            is_approved: false,
         };
         // A policy that panics here will panic again, and fail the call.
         contained(|| self.layer.decide(&call)) == Ok(Decision::Ask)

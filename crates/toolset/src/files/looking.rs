@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use weft_tools::{AccessPath, Extensions, ResultForView, ResultView};
+use weft_tools::{AccessPath, Extensions, ProtectedPaths, ResultForView, ResultView};
 use weft_types::{ContentBlock, text_of};
 
+use super::caution::caution_of;
 use super::place::without_links;
 use super::{Folders, fenced};
 
@@ -17,6 +18,23 @@ pub(crate) fn access_to(path: &str, lent: &Extensions) -> AccessPath {
         shown: path.to_owned(),
         is_inside: folders.is_some_and(|folders| !folders.are_left_by(path)),
         caution: None,
+    }
+}
+
+/// The place that `path` names, of a call that changes what is there.
+pub(crate) fn access_to_change(path: &str, lent: &Extensions) -> AccessPath {
+    let place = access_to(path, lent);
+    let is_protected = |protected: &ProtectedPaths| {
+        let within = |folder: &PathBuf| without_links(folder).is_ok_and(|folder| place.path.starts_with(folder));
+        protected.0.iter().any(within)
+    };
+    let why = match lent.get::<ProtectedPaths>() {
+        Some(protected) if is_protected(&protected) => Some("weft keeps its own settings and sessions there"),
+        _ => caution_of(&place.path),
+    };
+    AccessPath {
+        caution: why.map(|why| format!("{path}: {why}")),
+        ..place
     }
 }
 

@@ -111,6 +111,7 @@ async fn again(job: &Job<'_>, denier: &Arc<Denier>, id: SessionId) -> anyhow::Re
         model: chosen
             .model
             .filter(|_| job.args.model.as_deref().is_none_or(str::is_empty)),
+        rules: chosen.rules,
     };
     Ok((loading.start)(session, chosen))
 }

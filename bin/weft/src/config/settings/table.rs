@@ -36,6 +36,15 @@ const fn texts(key: &'static str, default: &'static [&'static str], doc: &'stati
     }
 }
 
+const fn rules(key: &'static str, doc: &'static str) -> Setting {
+    Setting {
+        key,
+        kind: Kind::Rules,
+        project: true,
+        doc,
+    }
+}
+
 /// A setting of the whole process, which no single project may set.
 const fn of_process(setting: Setting) -> Setting {
     Setting {
@@ -66,6 +75,19 @@ pub(crate) static MODE: Setting = Setting {
     doc: "What a tool may do without a question: `plan` changes nothing, `ask` asks before commands and changes of files, \
           `accept-edits` asks before commands, `full` never asks.",
 };
+pub(crate) static ALLOW: Setting = rules(
+    "permissions.allow",
+    "Calls that run without a question, such as `bash(npm run test *)`, `edit(src/**)`, `fetch(https://docs.rs/*)` or \
+     `mcp__github__*`.",
+);
+pub(crate) static ASK: Setting = rules(
+    "permissions.ask",
+    "Calls that are asked about even if they are allowed elsewhere.",
+);
+pub(crate) static DENY: Setting = rules(
+    "permissions.deny",
+    "Calls that are denied in every mode, such as `read(~/.ssh/**)`.",
+);
 pub(crate) static MAX_STEPS: Setting = count(
     "agent.max_steps",
     200,
@@ -432,6 +454,9 @@ pub(crate) static STORE_PAGE_BYTES: Setting = of_process(count(
 pub(crate) static SETTINGS: &[&Setting] = &[
     &MODEL,
     &MODE,
+    &ALLOW,
+    &ASK,
+    &DENY,
     &MAX_STEPS,
     &MAX_ATTEMPTS,
     &MAX_RETRY_WAIT,

@@ -161,10 +161,12 @@ impl World {
     fn agent(&self, session: Arc<Session>, approver: Arc<dyn Approver>, tools: ToolRegistry, chosen: Chosen) -> Agent {
         let known = Arc::downgrade(&approver);
         self.approvers.lock().expect("no test panics under it").push(known);
+        let permissions = Arc::new(Permissions::new(chosen.mode.unwrap_or_default()));
+        permissions.restore(&chosen.rules);
         let agent = Agent::spawn(AgentOptions {
             approver: Some(approver),
             model: chosen.model,
-            permissions: Arc::new(Permissions::new(chosen.mode.unwrap_or_default())),
+            permissions,
             commands: self.commands.clone(),
             jitter: Jitter::new(|| 1.0),
             ..AgentOptions::new(session, self.models(), tools)

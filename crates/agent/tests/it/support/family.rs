@@ -83,6 +83,7 @@ impl Family {
             schema: None,
             model: None,
             run: None,
+            run_name: None,
             call: None,
             activity: None,
             cancel: CancellationToken::new(),

@@ -1,6 +1,7 @@
 //! Whether a call may run: policies, the user, guards, arguments, unknown tools, and the check point.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -55,6 +56,7 @@ async fn rule16_the_answer_of_the_approver_decides() {
     for (approval, expected) in [
         (Approval::AllowedOnce, "\"done\"".to_owned()),
         (Approval::Rejected, denial("the user rejected it")),
+        (Approval::Standing(0), denial("the user rejected it")),
         (Approval::Cancelled, denial("the question to the user was cancelled")),
         (
             Approval::Unavailable,
@@ -99,6 +101,9 @@ async fn the_nearest_approver_is_asked_about_the_very_call() {
         root_call_id: "c1".into(),
         tool: "write".into(),
         arguments: json!({ "path": "a" }),
+        access: crate::Access::Other,
+        standing: Vec::new(),
+        asker: None,
     };
     assert!(!layer.layer().execute(call).await.is_error());
     assert_eq!(asked.all(), [expected]);
@@ -394,4 +399,48 @@ async fn the_user_is_not_asked_about_a_call_that_is_cancelled_already() {
     signal.cancel();
     let result = opened.run(None).await.finish().await;
     assert_eq!(code_of(&result), Some(ErrorCode::AbortedBeforeDispatch));
+}
+
+#[tokio::test]
+async fn prm04_a_call_that_would_do_something_else_when_it_starts_is_denied() {
+    for asked in [true, false] {
+        let mut tool = TestTool::idle("write");
+        let turned = Arc::new(AtomicBool::new(asked));
+        let now = Arc::clone(&turned);
+        tool.needs_approval = Box::new(move |_| now.load(Ordering::Relaxed));
+        let registry = tool.alone();
+        let turning = Arc::clone(&turned);
+        let _asks = registry.before_execute(move |call| match call.access.is_risky() {
+            true => Decision::Ask,
+            false => Decision::Allow,
+        });
+        let _turns = registry.guard(move |_| {
+            turning.store(!asked, Ordering::Relaxed);
+            Ok(())
+        });
+        registry.set_approver(answering(Approval::AllowedOnce));
+        let text = text_of(&registry.execute(call("c1", "write")).await);
+        assert!(text.contains("has changed since that was decided"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_denied_while_the_user_is_asked_does_not_run() {
+    let registry = asking();
+    let denies = Arc::new(AtomicBool::new(false));
+    let denies_now = Arc::clone(&denies);
+    let _late = registry.before_execute(
+        move |call| match denies_now.load(Ordering::Relaxed) && call.is_approved {
+            true => Decision::Deny {
+                reason: "a rule forbids it".into(),
+            },
+            false => Decision::Allow,
+        },
+    );
+    registry.set_approver(Arc::new(Answers(move |_, _| {
+        denies.store(true, Ordering::Relaxed);
+        async { Approval::AllowedOnce }.boxed()
+    })));
+    let text = text_of(&registry.execute(call("c1", "write")).await);
+    assert_eq!(text, denial("a rule forbids it"));
 }
