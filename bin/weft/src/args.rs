@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Setup(SetupArgs),
     /// Prints what a shell needs to complete commands and flags.
     Completions(CompletionsArgs),
+    /// Lists the models that can be used, and what is known of them.
+    Models(ModelsArgs),
     /// Runs one workflow script for the agent that spawned it.
     #[command(hide = true)]
     Worker,
@@ -212,6 +214,21 @@ pub(crate) struct ShellGuardArgs {
     /// What is given up, and the command.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) orders: Vec<std::ffi::OsString>,
+}
+
+/// `weft models`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  weft models             contexts in tokens, prices for a million of them
+  weft models --refresh   asks the providers what they have, and keeps it")]
+pub(crate) struct ModelsArgs {
+    /// Prints one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Asks every provider for its models first; exit code 1 if one does not tell.
+    #[arg(long)]
+    pub(crate) refresh: bool,
 }
 
 /// `weft docs`.

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod exec;
+pub(crate) mod models;
 pub(crate) mod replay;
 pub(crate) mod sessions;
 pub(crate) mod setup;

@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use weft_providers::Facts;
+
 mod error;
 mod home;
 mod layer;
+mod model;
 mod provider;
 pub(crate) mod settings;
 #[cfg(test)]
@@ -18,6 +21,7 @@ mod tests;
 pub(crate) use error::ConfigError;
 pub(crate) use home::Home;
 use layer::{Layer, Owner};
+pub(crate) use model::MODEL_KEYS;
 pub(crate) use provider::{Endpoint, PROVIDER_KEYS, Provider, ProviderKind};
 use settings::{Kind, Setting, Value};
 
@@ -47,12 +51,19 @@ pub(crate) struct Config {
     trust: Trust,
     /// What of the project's file counts, once there is one.
     pub(crate) project: TrustState,
+    /// What the user told of models, by `provider/model`.
+    pub(crate) models: BTreeMap<String, Facts>,
 }
 
 impl Config {
     /// Reads the user's file in `home` and puts the overrides over it.
     pub(crate) fn load(home: &Path, given: &Overrides) -> Result<Self, ConfigError> {
-        let Layer { values, providers, .. } = Layer::read(&home.join("config.toml"), Owner::User)?;
+        let Layer {
+            values,
+            providers,
+            models,
+            ..
+        } = Layer::read(&home.join("config.toml"), Owner::User)?;
         let mut overrides = BTreeMap::new();
         for (setting, origin, text) in &given.values {
             let value = setting.kind.parse_text(text).ok_or_else(|| ConfigError::Override {
@@ -69,6 +80,7 @@ impl Config {
             providers,
             trust: Trust::below(home),
             project: TrustState::NotNeeded,
+            models,
         })
     }
 

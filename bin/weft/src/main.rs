@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Acp(args) => commands::acp::run(&args),
         Command::Demo(args) => in_runtime(commands::demo::run(&args)),
         Command::Replay(args) => in_runtime(commands::replay::run(args)),
+        Command::Models(args) => commands::models::run(&args),
         Command::Sessions(args) => commands::sessions::run(args),
         Command::Exec(args) => commands::exec::run(&args),
         Command::Trust(args) => commands::trust::run(&args),

@@ -24,7 +24,7 @@ use weft_model::{Model, ModelRequest, ModelStream};
 
 use crate::dialect::Dialect;
 use crate::endpoint::{Endpoint, Protocol};
-use crate::{ConfigError, EndpointConfig, exchange};
+use crate::{ConfigError, EndpointConfig, Listing, exchange};
 
 static PROTOCOL: Protocol = Protocol {
     name: "messages",
@@ -32,6 +32,7 @@ static PROTOCOL: Protocol = Protocol {
     path: &["messages"],
     key: (HeaderName::from_static("x-api-key"), ""),
     headers: &[("anthropic-version", "2023-06-01")],
+    models_query: "limit=1000",
 };
 
 /// The most tokens of an answer where nothing is configured; the protocol insists on a number.
@@ -111,6 +112,13 @@ impl Anthropic {
                 thinking,
             }),
         })
+    }
+}
+
+impl Anthropic {
+    /// Asks the same endpoint for its models.
+    pub fn listing(&self) -> Listing {
+        Listing::new(&self.dialect.endpoint)
     }
 }
 

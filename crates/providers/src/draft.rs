@@ -9,7 +9,6 @@ use weft_types::{AssistantBlock, CallId, Message, StopReason, Usage};
 
 use crate::dialect::Events;
 use crate::endpoint::Endpoint;
-use crate::redact::excerpt;
 use crate::sealed;
 use crate::sse::SseEvent;
 
@@ -144,7 +143,7 @@ impl Endpoint {
     /// The JSON text of an event.
     pub(crate) fn parse(&self, event: &SseEvent) -> Result<Value, ModelError> {
         serde_json::from_str(&event.data).map_err(|error| {
-            let found = excerpt(&event.data, &self.secrets);
+            let found = self.excerpt(&event.data);
             self.incomplete(format!("an event is not JSON ({error}): {found}"))
         })
     }

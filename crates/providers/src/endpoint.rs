@@ -6,8 +6,11 @@ use std::time::Duration;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use thiserror::Error;
+use weft_model::{ModelError, ModelErrorKind};
 
 use crate::http::LazyClient;
+use crate::key::CommandKey;
+use crate::redact::excerpt;
 use crate::{Knowledge, Secret};
 
 /// How to reach an endpoint and how long to wait for it.
@@ -19,6 +22,9 @@ pub struct EndpointConfig {
     /// Sent in the header that the protocol has for it; white space around it is left out. `None` for
     /// endpoints that need no key.
     pub api_key: Option<Secret>,
+    /// A program and its arguments that print the key, in place of `api_key`. It is run when a request first needs
+    /// it, without a shell and without input, for at most a minute, and once more when the endpoint refuses the key.
+    pub api_key_command: Option<Vec<String>>,
     /// Further headers, which win over those the adapter sends. Values count as credentials.
     pub headers: Vec<(String, Secret)>,
     /// How long connecting may take: 1 ms to 10 min, default 30 s.
@@ -56,6 +62,8 @@ pub(crate) struct Protocol {
     pub(crate) key: (HeaderName, &'static str),
     /// Sent with every request.
     pub(crate) headers: &'static [(&'static str, &'static str)],
+    /// What asks for the whole list of models; empty for nothing.
+    pub(crate) models_query: &'static str,
 }
 
 /// All that a request needs of the configuration.
@@ -64,12 +72,16 @@ pub(crate) struct Endpoint {
     pub(crate) protocol: &'static Protocol,
     /// Where to post.
     pub(crate) url: Url,
+    /// Where the models are listed.
+    pub(crate) models_url: Url,
+    /// The key, if a command prints it.
+    pub(crate) key: Option<CommandKey>,
     /// The endpoint in errors: `base_url` without a query.
     pub(crate) name: String,
     /// Sent with every request; credentials are marked as sensitive.
     pub(crate) headers: HeaderMap,
     /// What must not be shown, should the endpoint repeat it.
-    pub(crate) secrets: Vec<Secret>,
+    secrets: Vec<Secret>,
     pub(crate) config: EndpointConfig,
     pub(crate) client: LazyClient,
 }
@@ -80,6 +92,7 @@ impl EndpointConfig {
         Self {
             base_url: base_url.into(),
             api_key: None,
+            api_key_command: None,
             headers: Vec::new(),
             connect_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(5),
@@ -105,7 +118,12 @@ impl EndpointConfig {
         }
         let base = base_url(&self.base_url, protocol)?;
         let (headers, secrets) = self.credentials(protocol)?;
-        let url = protocol.url(&base);
+        let key = self.command_key()?;
+        let url = protocol.url(&base, protocol.path);
+        let mut models_url = protocol.url(&base, &["models"]);
+        if !protocol.models_query.is_empty() {
+            models_url.set_query(Some(protocol.models_query));
+        }
         let mut name = base;
         name.set_query(None);
         let client = LazyClient::new(&url, self.connect_timeout);
@@ -113,12 +131,29 @@ impl EndpointConfig {
         Ok(Endpoint {
             protocol,
             url,
+            models_url,
+            key,
             name,
             headers,
             secrets,
             client,
             config: self,
         })
+    }
+
+    fn command_key(&self) -> Result<Option<CommandKey>, ConfigError> {
+        let Some(command) = &self.api_key_command else {
+            return Ok(None);
+        };
+        if command.first().is_none_or(|program| program.trim().is_empty()) {
+            let message = "found no program, expected a program and its arguments";
+            return Err(ConfigError::new("api_key_command", message));
+        }
+        if self.api_key.is_some() {
+            let message = "found a key as well, expected one of both";
+            return Err(ConfigError::new("api_key_command", message));
+        }
+        Ok(Some(CommandKey::new(command.clone())))
     }
 
     fn credentials(&self, protocol: &Protocol) -> Result<(HeaderMap, Vec<Secret>), ConfigError> {
@@ -149,8 +184,30 @@ impl EndpointConfig {
     }
 }
 
+impl Endpoint {
+    /// The headers of one request: those that never change, and a key that a command printed, unless a configured
+    /// header stands in its place.
+    pub(crate) fn headers_with(&self, key: Option<&Secret>) -> Result<HeaderMap, ModelError> {
+        let mut headers = self.headers.clone();
+        let (name, scheme) = &self.protocol.key;
+        if let Some(key) = key.filter(|_| !headers.contains_key(name)) {
+            let value = header_value("api_key_command", &format!("{scheme}{}", key.expose()));
+            let value = value.map_err(|error| ModelError::new(ModelErrorKind::NotConfigured, error.to_string()))?;
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
+    /// An excerpt of what the endpoint said, without the credentials that it was sent.
+    pub(crate) fn excerpt(&self, text: &str) -> String {
+        let printed = self.key.as_ref().map(CommandKey::found).unwrap_or_default();
+        let secrets: Vec<Secret> = self.secrets.iter().cloned().chain(printed).collect();
+        excerpt(text, &secrets)
+    }
+}
+
 impl Protocol {
-    fn url(&self, base: &Url) -> Url {
+    fn url(&self, base: &Url, path: &[&str]) -> Url {
         let mut url = base.clone();
         let last = base.path().trim_end_matches('/').rsplit('/').next();
         let version = self.version.filter(|version| last != Some(*version));
@@ -158,7 +215,7 @@ impl Protocol {
             .expect("http URLs have paths")
             .pop_if_empty()
             .extend(version)
-            .extend(self.path);
+            .extend(path);
         url
     }
 }
@@ -248,6 +305,7 @@ mod tests {
         path: &["chat", "completions"],
         key: (AUTHORIZATION, "Bearer "),
         headers: &[],
+        models_query: "",
     };
     static VERSIONED: Protocol = Protocol {
         name: "messages",
@@ -255,6 +313,7 @@ mod tests {
         path: &["messages"],
         key: (AUTHORIZATION, ""),
         headers: &[("x-version", "7")],
+        models_query: "limit=9",
     };
 
     #[track_caller]
@@ -300,6 +359,35 @@ mod tests {
             assert_eq!(endpoint.url.as_str(), expected);
             assert_eq!(endpoint.headers["x-version"], "7");
         }
+    }
+
+    #[test]
+    fn models_are_listed_beside_the_path_of_the_protocol() {
+        for (protocol, base, expected) in [
+            (&CHAT, "https://a.example/v1?a=1", "https://a.example/v1/models?a=1"),
+            (&VERSIONED, "https://a.example", "https://a.example/v1/models?limit=9"),
+        ] {
+            let endpoint = EndpointConfig::new(base).into_endpoint(protocol).expect("a good URL");
+            assert_eq!(endpoint.models_url.as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn a_key_comes_from_one_place() {
+        let expected = "found no program, expected a program and its arguments";
+        for command in [vec![], vec![" ".to_owned()]] {
+            bad(
+                |config| config.api_key_command = Some(command),
+                &format!("api_key_command: {expected}"),
+            );
+        }
+        bad(
+            |config| {
+                config.api_key = Some(Secret::new("k"));
+                config.api_key_command = Some(vec!["pass".into()]);
+            },
+            "api_key_command: found a key as well, expected one of both",
+        );
     }
 
     #[test]

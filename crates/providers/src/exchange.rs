@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use futures::stream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
-use reqwest::{Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use tokio::time::timeout;
 use weft_model::{ModelError, ModelEvent, ModelRequest, ModelStream};
 
+use crate::Secret;
 use crate::dialect::{Answer, Dialect, Events};
 use crate::endpoint::Endpoint;
 use crate::http::root_cause;
@@ -90,17 +91,49 @@ async fn ask<D: Dialect>(dialect: &D, mut request: ModelRequest) -> Result<Readi
 impl Endpoint {
     /// Posts a body and waits for the head of the answer, which is a success.
     async fn post(&self, body: Vec<u8>) -> Result<Response, ModelError> {
-        let client = self.client.get().await?;
-        let post = client.post(self.url.clone()).header(CONTENT_TYPE, "application/json");
-        let post = post
-            .header(ACCEPT, "text/event-stream")
-            .headers(self.headers.clone())
-            .body(body);
-        let wait = self.config.idle_timeout;
-        let response = match timeout(wait, post.send()).await {
-            Ok(sent) => sent.map_err(|error| self.unreachable(&error))?,
-            Err(_) => return Err(self.silent(wait)),
+        let post = |client: &Client| {
+            let post = client.post(self.url.clone()).header(CONTENT_TYPE, "application/json");
+            post.header(ACCEPT, "text/event-stream").body(body.clone())
         };
+        self.send(post).await
+    }
+
+    /// Asks for the list of models and waits for the head of the answer, which is a success.
+    pub(crate) async fn get_models(&self) -> Result<Response, ModelError> {
+        self.send(|client| client.get(self.models_url.clone()).header(ACCEPT, "application/json"))
+            .await
+    }
+
+    /// Sends a request; again with a new key where a command prints it and the endpoint refuses the old one.
+    async fn send(&self, request: impl Fn(&Client) -> RequestBuilder) -> Result<Response, ModelError> {
+        let client = self.client.get().await?;
+        let Some(command) = &self.key else {
+            return self.judged(self.sent(request(client), None).await?).await;
+        };
+        let key = command.other_than(None).await?;
+        let response = self.sent(request(client), Some(&key)).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return self.judged(response).await;
+        }
+        let renewed = command.other_than(Some(&key)).await?;
+        if renewed.expose() == key.expose() {
+            return self.judged(response).await;
+        }
+        drop(response);
+        self.judged(self.sent(request(client), Some(&renewed)).await?).await
+    }
+
+    async fn sent(&self, request: RequestBuilder, key: Option<&Secret>) -> Result<Response, ModelError> {
+        let request = request.headers(self.headers_with(key)?);
+        let wait = self.config.idle_timeout;
+        match timeout(wait, request.send()).await {
+            Ok(sent) => sent.map_err(|error| self.unreachable(&error)),
+            Err(_) => Err(self.silent(wait)),
+        }
+    }
+
+    /// The answer if it is a success, or else the error that it tells.
+    async fn judged(&self, response: Response) -> Result<Response, ModelError> {
         let status = response.status();
         if status.is_success() {
             return Ok(response);

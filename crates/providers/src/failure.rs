@@ -9,7 +9,6 @@ use weft_model::{ModelError, ModelErrorKind};
 
 use crate::endpoint::Endpoint;
 use crate::http::root_cause;
-use crate::redact::excerpt;
 use crate::retry_after::{retry_after, should_retry};
 
 /// Words by which endpoints say that a request is longer than the model's context.
@@ -25,6 +24,17 @@ const OVERFLOW: &[&str] = &[
     "too many input tokens",
     "exceed context limit",
     "request_too_large",
+    "maximum prompt length",
+    "maximum number of tokens",
+    "token count exceeds",
+    "tokens exceed the configured limit",
+    "model token limit",
+    "token limit exceeded",
+    "reduce the length of the messages",
+    "prompt exceeds max length",
+    "prompt too long",
+    "prompt token count",
+    "context overflow",
 ];
 /// Words by which endpoints say that there is nothing left to pay with.
 const NO_CREDIT: &[&str] = &[
@@ -41,7 +51,7 @@ impl Endpoint {
         let told = Told::read(body);
         let (kind, hint) = judge_status(status.as_u16(), &told);
         let mut message = format!("{} answered {status}", self.name);
-        let said = excerpt(&told.message, &self.secrets);
+        let said = self.excerpt(&told.message);
         if !said.is_empty() {
             message.push_str(&format!(": {said}"));
         }
@@ -51,7 +61,7 @@ impl Endpoint {
         if status.is_redirection()
             && let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok())
         {
-            message.push_str(&format!(" ({})", excerpt(location, &self.secrets)));
+            message.push_str(&format!(" ({})", self.excerpt(location)));
         }
         let error = ModelError::new(kind, message).with_retry_after(retry_after(headers));
         match should_retry(headers) {
@@ -64,7 +74,7 @@ impl Endpoint {
     pub(crate) fn failed(&self, value: &Value) -> ModelError {
         let told = Told::from_value(value).unwrap_or_else(|| Told::plain(&value.to_string()));
         let (kind, hint) = judge_words(&told);
-        let said = excerpt(&told.message, &self.secrets);
+        let said = self.excerpt(&told.message);
         let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
         ModelError::new(kind, format!("{} reported an error: {said}{hint}", self.name))
     }
@@ -101,7 +111,7 @@ impl Endpoint {
             "{} answered with {what} instead of {}: {}; check base_url, and whether this network asks for a login",
             self.name,
             self.protocol.name,
-            excerpt(found, &self.secrets)
+            self.excerpt(found)
         );
         ModelError::new(ModelErrorKind::Protocol, message)
     }
@@ -169,7 +179,7 @@ impl Told {
 
 type Judgement = (ModelErrorKind, Option<&'static str>);
 
-const CHECK_KEY: &str = "check the provider's key (api_key_env) and what it is allowed to use";
+const CHECK_KEY: &str = "check the provider's key (api_key_env, api_key_command) and what it is allowed to use";
 const TOP_UP: &str = "the account behind the key has nothing left to pay with";
 
 fn judge_status(status: u16, told: &Told) -> Judgement {

@@ -23,7 +23,7 @@ use weft_model::{Model, ModelRequest, ModelStream};
 
 use crate::dialect::Dialect;
 use crate::endpoint::{Endpoint, Protocol};
-use crate::{ConfigError, EndpointConfig, exchange};
+use crate::{ConfigError, EndpointConfig, Listing, exchange};
 
 static PROTOCOL: Protocol = Protocol {
     name: "chat completions",
@@ -31,6 +31,7 @@ static PROTOCOL: Protocol = Protocol {
     path: &["chat", "completions"],
     key: (AUTHORIZATION, "Bearer "),
     headers: &[],
+    models_query: "",
 };
 
 /// An endpoint that speaks chat completions.
@@ -55,6 +56,13 @@ impl OpenAiChat {
         Ok(Self {
             dialect: Arc::new(Chat { endpoint }),
         })
+    }
+}
+
+impl OpenAiChat {
+    /// Asks the same endpoint for its models.
+    pub fn listing(&self) -> Listing {
+        Listing::new(&self.dialect.endpoint)
     }
 }
 

@@ -19,7 +19,7 @@ use weft_model::{Model, ModelRequest, ModelStream};
 
 use crate::dialect::Dialect;
 use crate::endpoint::{Endpoint, Protocol};
-use crate::{ConfigError, EndpointConfig, exchange};
+use crate::{ConfigError, EndpointConfig, Listing, exchange};
 
 static PROTOCOL: Protocol = Protocol {
     name: "responses",
@@ -27,6 +27,7 @@ static PROTOCOL: Protocol = Protocol {
     path: &["responses"],
     key: (AUTHORIZATION, "Bearer "),
     headers: &[],
+    models_query: "",
 };
 
 /// How to reach an endpoint that speaks Responses, and what to ask of it.
@@ -85,6 +86,13 @@ impl OpenAiResponses {
                 reasoning_effort,
             }),
         })
+    }
+}
+
+impl OpenAiResponses {
+    /// Asks the same endpoint for its models.
+    pub fn listing(&self) -> Listing {
+        Listing::new(&self.dialect.endpoint)
     }
 }
 

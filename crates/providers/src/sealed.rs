@@ -35,7 +35,7 @@ pub(crate) fn seal(endpoint: &Endpoint, model: &str, calls: usize, value: Value)
 }
 
 /// A piece of an answer that goes back.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Piece<'a> {
     Text(&'a str),
     /// Reasoning with a seal that this endpoint and model made.
@@ -114,6 +114,7 @@ mod tests {
         path: &["p"],
         key: (AUTHORIZATION, ""),
         headers: &[],
+        models_query: "",
     };
 
     fn endpoint(url: &str) -> Endpoint {

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &AcpArgs) -> anyhow::Result<ExitCode> {
     let home = Home::find()?;
     logging::init(&home.config);
     let config = Config::load(&home.config, &overrides(args))?;
-    let providers = Providers::new(&config)?;
+    let providers = Providers::new(&config)?.discovering(home.cache);
     let mut extensions = ExtensionMethods::new();
     if let Some(model) = &providers.scripted {
         scripted::register(&mut extensions, model)?;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use crate::args::{DocsArgs, DocsPart};
 use crate::config::settings::SETTINGS;
-use crate::config::{PROVIDER_KEYS, settings};
+use crate::config::{MODEL_KEYS, PROVIDER_KEYS, settings};
 use crate::tools;
 
 /// Prints the part asked for.
@@ -63,6 +63,14 @@ fn configuration() -> String {
     );
     text.push_str("| Key | What it takes |\n|---|---|\n");
     for (key, takes) in PROVIDER_KEYS {
+        let _infallible = writeln!(text, "| `{key}` | {takes} |");
+    }
+    text.push_str(
+        "\n## Models\n\nWhat is known of a model comes from a table of well-known ones and from the list of the provider's \
+         endpoint; `[models.\"PROVIDER/MODEL\"]` says it better, or first. Each key is optional.\n\n",
+    );
+    text.push_str("| Key | What it takes |\n|---|---|\n");
+    for (key, takes) in MODEL_KEYS {
         let _infallible = writeln!(text, "| `{key}` | {takes} |");
     }
     text.push_str(ENVIRONMENT);

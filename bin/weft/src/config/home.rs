@@ -14,6 +14,8 @@ pub(crate) struct Home {
     pub(crate) config: PathBuf,
     /// Holds a folder for each session.
     pub(crate) sessions: PathBuf,
+    /// Holds what can be fetched again.
+    pub(crate) cache: PathBuf,
 }
 
 impl Home {
@@ -31,13 +33,17 @@ impl Home {
         if let Some(home) = home {
             // What is told of a file names it in full.
             let home = std::path::absolute(&home).unwrap_or_else(|_| PathBuf::from(home));
-            let sessions = home.join("sessions");
-            return Ok(Self { config: home, sessions });
+            return Ok(Self {
+                sessions: home.join("sessions"),
+                cache: home.join("cache"),
+                config: home,
+            });
         }
         let base = platform().map_err(|error| ConfigError::NoHome(error.to_string()))?;
         Ok(Self {
             config: base.config_dir().join("weft"),
             sessions: base.data_dir().join("weft").join("sessions"),
+            cache: base.cache_dir().join("weft"),
         })
     }
 }
@@ -74,9 +80,11 @@ mod tests {
     fn weft_home_holds_everything_and_the_platform_keeps_settings_and_sessions_apart() {
         let named = Home::given(Some("/w".into()), || Err::<Platform, _>("must not be asked")).expect("named");
         assert_eq!((named.config, named.sessions), ("/w".into(), "/w/sessions".into()));
+        assert_eq!(named.cache, PathBuf::from("/w/cache"));
         let platform = Home::given(None, || Ok::<_, &str>(Platform)).expect("found");
         assert_eq!(platform.config, PathBuf::from("/users/me/.config/weft"));
         assert_eq!(platform.sessions, PathBuf::from("/users/me/.local/share/weft/sessions"));
+        assert_eq!(platform.cache, PathBuf::from("/users/me/.cache/weft"));
     }
 
     #[test]

@@ -8,8 +8,10 @@ use std::path::Path;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 use weft_agent::Rules;
+use weft_providers::Facts;
 
 use super::error::{ConfigError, Source};
+use super::model::parse_models;
 use super::provider::{Provider, parse_providers};
 use super::settings::{Kind, SETTINGS, Setting, Value};
 use crate::trust::{Powers, needs_trust};
@@ -42,6 +44,8 @@ pub(crate) struct Layer {
     pub(crate) providers: BTreeMap<String, Provider>,
     /// What a project's file sets that needs trust, whether it counts or not.
     pub(crate) powers: Powers,
+    /// What the user told of models, by `provider/model`.
+    pub(crate) models: BTreeMap<String, Facts>,
 }
 
 impl Layer {
@@ -79,11 +83,14 @@ impl Layer {
                     continue;
                 }
             }
-            if key == "providers" {
+            if matches!(key.as_str(), "providers" | "models") {
                 if !owner.is_user() {
                     return Err(source.error(at, refusal(&key)));
                 }
-                self.providers = parse_providers(source, value)?;
+                match key.as_str() {
+                    "providers" => self.providers = parse_providers(source, value)?,
+                    _ => self.models = parse_models(source, value)?,
+                }
             } else if let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) {
                 if !owner.is_user() && !setting.project {
                     return Err(source.error(at, refusal(&key)));
@@ -163,7 +170,7 @@ fn unknown(key: &str, prefix: &str) -> String {
         .map(|rest| rest.split('.').next().unwrap_or(rest))
         .collect();
     if prefix.is_empty() {
-        known.push("providers");
+        known.extend(["providers", "models"]);
     }
     known.dedup();
     format!("{key}: unknown key, expected one of {}", known.join(", "))

@@ -29,11 +29,7 @@ pub(crate) enum ProviderKind {
         reasoning_effort: Option<String>,
     },
     /// An endpoint that speaks Anthropic's Messages.
-    Anthropic {
-        endpoint: Endpoint,
-        max_tokens: u32,
-        thinking: Thinking,
-    },
+    Anthropic { endpoint: Endpoint, thinking: Thinking },
     /// Scripted replies from a file.
     Scripted { script: PathBuf },
 }
@@ -43,9 +39,14 @@ pub(crate) enum ProviderKind {
 pub(crate) struct Endpoint {
     pub(crate) base_url: String,
     pub(crate) api_key_env: Option<String>,
+    /// A program and its arguments that print the key.
+    pub(crate) api_key_command: Option<Vec<String>>,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
+    pub(crate) max_tokens: Option<u32>,
+    /// Whether its list of models is asked for.
+    pub(crate) list_models: bool,
 }
 
 /// The keys of a provider table: name, what it takes.
@@ -62,6 +63,12 @@ pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
     (
         "api_key_env",
         "the environment variable that holds the key; for every kind but `scripted`, absent where none is needed",
+    ),
+    (
+        "api_key_command",
+        "a list of texts, a program and its arguments, that print the key, such as `[\"pass\", \"show\", \"deepseek\"]`; in \
+         place of `api_key_env`, run without a shell and without input when the key is first needed, for at most a minute, and \
+         once more when the endpoint refuses the key",
     ),
     (
         "headers",
@@ -82,7 +89,14 @@ pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
     ),
     (
         "max_tokens",
-        "the most tokens of one answer, thinking included, 1 to 1000000, default 32000; for `anthropic`",
+        "the most tokens of one answer, thinking included, 1 to 1000000; for every kind but `scripted`. By default \
+         `anthropic` asks for 32000, or as many as the model is known to give if those are fewer, and the others leave it to \
+         the endpoint",
+    ),
+    (
+        "list_models",
+        "whether the endpoint is asked for its models once a day, in the background, default true; for every kind but \
+         `scripted`. Where a command prints the key, only `weft models --refresh` asks",
     ),
     (
         "thinking",
@@ -96,9 +110,18 @@ pub(crate) const PROVIDER_KEYS: &[(&str, &str)] = &[
 ];
 
 const KINDS: &str = "\"openai-chat\", \"openai-responses\", \"anthropic\" or \"scripted\"";
-const ENDPOINT_KEYS: &[&str] = &["base_url", "api_key_env", "headers", "connect_timeout", "idle_timeout"];
+const ENDPOINT_KEYS: &[&str] = &[
+    "base_url",
+    "api_key_env",
+    "api_key_command",
+    "headers",
+    "connect_timeout",
+    "idle_timeout",
+    "max_tokens",
+    "list_models",
+];
 const RESPONSES_KEYS: &[&str] = &["reasoning_effort"];
-const ANTHROPIC_KEYS: &[&str] = &["max_tokens", "thinking"];
+const ANTHROPIC_KEYS: &[&str] = &["thinking"];
 const SCRIPTED_KEYS: &[&str] = &["script"];
 
 const MAX_TOKENS: RangeInclusive<u32> = 1..=1_000_000;
@@ -186,12 +209,9 @@ impl Reader<'_, '_> {
             }
             Some("anthropic") => {
                 self.only(&[ENDPOINT_KEYS, ANTHROPIC_KEYS])?;
-                let max_tokens = self.number("max_tokens", &MAX_TOKENS)?.unwrap_or(DEFAULT_MAX_TOKENS);
-                ProviderKind::Anthropic {
-                    endpoint: self.endpoint()?,
-                    max_tokens,
-                    thinking: self.thinking(max_tokens)?,
-                }
+                let endpoint = self.endpoint()?;
+                let thinking = self.thinking(endpoint.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS))?;
+                ProviderKind::Anthropic { endpoint, thinking }
             }
             Some("scripted") => {
                 self.only(&[SCRIPTED_KEYS])?;
@@ -221,13 +241,54 @@ impl Reader<'_, '_> {
     }
 
     fn endpoint(&self) -> Result<Endpoint, ConfigError> {
+        let api_key_env = self.text("api_key_env")?;
+        let api_key_command = self.command("api_key_command")?;
+        if api_key_env.is_some() && api_key_command.is_some() {
+            return Err(self.bad("api_key_command", "api_key_env as well", "one of both"));
+        }
         Ok(Endpoint {
             base_url: self.base_url()?,
-            api_key_env: self.text("api_key_env")?,
+            api_key_env,
+            api_key_command,
             headers: self.headers()?,
             connect_timeout: self.span("connect_timeout", 30, 600)?,
             idle_timeout: self.span("idle_timeout", 300, 3_600)?,
+            max_tokens: self.number("max_tokens", &MAX_TOKENS)?,
+            list_models: self.flag("list_models")?.unwrap_or(true),
         })
+    }
+
+    /// A program and its arguments.
+    fn command(&self, key: &str) -> Result<Option<Vec<String>>, ConfigError> {
+        let Some(value) = self.table.get(key) else {
+            return Ok(None);
+        };
+        let expected = "a list of texts, a program and its arguments";
+        let Some(list) = value.get_ref().as_array() else {
+            return Err(self.bad(key, &found(value), expected));
+        };
+        let words: Option<Vec<String>> = list
+            .iter()
+            .map(|word| word.get_ref().as_str().map(str::to_owned))
+            .collect();
+        match words.filter(|words| words.first().is_some_and(|program| !program.trim().is_empty())) {
+            Some(words) => Ok(Some(words)),
+            None => Err(self.bad(
+                key,
+                "a list without a program, or with something else than texts",
+                expected,
+            )),
+        }
+    }
+
+    fn flag(&self, key: &str) -> Result<Option<bool>, ConfigError> {
+        let Some(value) = self.table.get(key) else {
+            return Ok(None);
+        };
+        match value.get_ref().as_bool() {
+            Some(flag) => Ok(Some(flag)),
+            None => Err(self.bad(key, &found(value), "true or false")),
+        }
     }
 
     fn effort(&self) -> Result<Option<String>, ConfigError> {

@@ -100,7 +100,7 @@ fn an_unknown_key_names_the_known_ones() {
     let error = Layer::parse(Path::new("config.toml"), "modell = \"x\"\n", Owner::User).expect_err("must be refused");
     let error = error.to_string();
     let expected = "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, ";
-    assert!(error.starts_with(expected) && error.ends_with(", providers"), "{error}");
+    assert!(error.starts_with(expected) && error.ends_with(", providers, models"), "{error}");
     refused(
         "agent = 3\n",
         "config.toml:1:9: agent: found a value of type integer, expected a table",
@@ -174,18 +174,16 @@ fn what_anthropic_takes_beside_its_endpoint_is_checked() {
         let text = format!("{HEAD}{more}");
         let layer = Layer::parse(Path::new("config.toml"), &text, Owner::User).expect("a good provider");
         match &layer.providers["x"].kind {
-            ProviderKind::Anthropic {
-                max_tokens, thinking, ..
-            } => (*max_tokens, *thinking),
+            ProviderKind::Anthropic { endpoint, thinking } => (endpoint.max_tokens, *thinking),
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(read(""), (32_000, Thinking::Unsaid));
-    assert_eq!(read("max_tokens = 0x1000\n"), (4_096, Thinking::Unsaid));
-    assert_eq!(read("thinking = \"adaptive\"\n"), (32_000, Thinking::Adaptive));
+    assert_eq!(read(""), (None, Thinking::Unsaid));
+    assert_eq!(read("max_tokens = 0x1000\n"), (Some(4_096), Thinking::Unsaid));
+    assert_eq!(read("thinking = \"adaptive\"\n"), (None, Thinking::Adaptive));
     assert_eq!(
         read("max_tokens = 2_000\nthinking = 1_999\n"),
-        (2_000, Thinking::Budget(1_999))
+        (Some(2_000), Thinking::Budget(1_999))
     );
     let bad = |more: &str, expected: &str| refused(&format!("{HEAD}{more}"), expected);
     bad(
@@ -207,9 +205,9 @@ fn what_anthropic_takes_beside_its_endpoint_is_checked() {
          from 1024 to 31999, which is below max_tokens",
     );
     refused(
-        "[providers.x]\nkind = \"openai-chat\"\nbase_url = \"https://x\"\nmax_tokens = 1\n",
-        "config.toml:4:1: providers.x.max_tokens: unknown key for this kind, expected one of kind, base_url, api_key_env, \
-         headers, connect_timeout, idle_timeout",
+        "[providers.x]\nkind = \"openai-chat\"\nbase_url = \"https://x\"\nthinking = 1\n",
+        "config.toml:4:1: providers.x.thinking: unknown key for this kind, expected one of kind, base_url, api_key_env, \
+         api_key_command, headers, connect_timeout, idle_timeout, max_tokens, list_models",
     );
 }
 
@@ -315,4 +313,76 @@ fn every_default_is_within_its_own_range_and_keys_are_unique() {
             assert!(value.is_some(), "{}: default {default} is out of range", setting.key);
         }
     }
+}
+
+#[test]
+fn a_key_comes_from_the_environment_or_from_a_command() {
+    const HEAD: &str = "[providers.x]\nkind = \"openai-chat\"\nbase_url = \"https://x\"\n";
+    let text = format!("{HEAD}api_key_command = [\"pass\", \"show\", \"x\"]\nlist_models = false\nmax_tokens = 9\n");
+    let layer = Layer::parse(Path::new("config.toml"), &text, Owner::User).expect("a good provider");
+    let ProviderKind::OpenAiChat(endpoint) = &layer.providers["x"].kind else {
+        panic!("{layer:?}")
+    };
+    let command = ["pass", "show", "x"].map(str::to_owned).to_vec();
+    assert_eq!(endpoint.api_key_command, Some(command));
+    assert_eq!((endpoint.max_tokens, endpoint.list_models), (Some(9), false));
+    let check = |more: &str, expected: &str| refused(&format!("{HEAD}{more}"), expected);
+    check(
+        "api_key_command = \"pass\"\n",
+        "config.toml:4:19: providers.x.api_key_command: found \"pass\", expected a list of texts, a program and its \
+         arguments",
+    );
+    check(
+        "api_key_command = []\n",
+        "config.toml:4:19: providers.x.api_key_command: found a list without a program, or with something else than texts, \
+         expected a list of texts, a program and its arguments",
+    );
+    check(
+        "api_key_env = \"K\"\napi_key_command = [\"p\"]\n",
+        "config.toml:5:19: providers.x.api_key_command: found api_key_env as well, expected one of both",
+    );
+    check(
+        "list_models = 1\n",
+        "config.toml:4:15: providers.x.list_models: found 1, expected true or false",
+    );
+}
+
+#[test]
+fn what_the_user_tells_of_models_is_checked() {
+    let text = "[models.\"a/b/c\"]\ncontext_window = 8_192\nimages = false\ninput_price = 1\noutput_price = 2.5\n";
+    let layer = Layer::parse(Path::new("config.toml"), text, Owner::User).expect("good tables");
+    let facts = &layer.models["a/b/c"];
+    assert_eq!((facts.context_window, facts.images), (Some(8_192), Some(false)));
+    assert_eq!((facts.input_price, facts.output_price), (Some(1.0), Some(2.5)));
+    let check = |text: &str, expected: &str| refused(text, &format!("config.toml:{expected}"));
+    check(
+        "[models.x]\n",
+        "1:9: models.x: found a name without a provider, expected tables such as [models.\"deepseek/deepseek-chat\"]",
+    );
+    check(
+        "models = 1\n",
+        "1:10: models: expected tables such as [models.\"deepseek/deepseek-chat\"]",
+    );
+    check(
+        "[models.\"a/b\"]\nwindow = 1\n",
+        "2:1: models.\"a/b\".window: unknown key, expected one of name, context_window, max_output, images, tools, \
+         input_price, output_price, cached_input_price",
+    );
+    check(
+        "[models.\"a/b\"]\ncontext_window = 0\n",
+        "2:18: models.\"a/b\".context_window: found 0, expected a whole number from 1 to 100000000",
+    );
+    check(
+        "[models.\"a/b\"]\ninput_price = -0.5\noutput_price = 1\n",
+        "2:15: models.\"a/b\".input_price: found -0.5, expected a number from 0 to 10000",
+    );
+    check(
+        "[models.\"a/b\"]\ninput_price = 1\n",
+        "1:9: models.\"a/b\".output_price is missing, expected it with the other prices",
+    );
+    let project = Layer::parse(Path::new("config.toml"), text, Owner::Project).expect_err("the user's alone");
+    assert_eq!(
+        project.to_string(),
+        "config.toml:1:2: models: a project's file may not set this; set it in your own config.toml"
+    );
 }

@@ -208,7 +208,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<Request> {
         head,
         body: bytes[end + 4..].to_vec(),
     };
-    let length: usize = request.header("content-length")?.parse().ok()?;
+    let length: usize = request.header("content-length").unwrap_or("0").parse().ok()?;
     while request.body.len() < length {
         (stream.read_buf(&mut request.body).await.ok()? > 0).then_some(())?;
     }

@@ -107,7 +107,7 @@ async fn thinking_is_asked_for_as_configured() {
 #[tokio::test]
 async fn thinking_of_another_model_is_not_sent() {
     let body = next(Thinking::Adaptive, thoughtful(), |request| {
-        request.model = "other".into()
+        request.model = "other".into();
     })
     .await;
     assert_eq!(body["messages"][1]["content"], without_thinking());
