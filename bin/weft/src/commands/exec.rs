@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = store::open(&config, home.sessions, "weft exec", Arc::clone(&clock))?;
-    let providers = Providers::new(&config)?;
+    let providers = Providers::new(&config)?.discovering(home.cache);
     let job = Job {
         grace: config.span(&settings::TOOL_CANCEL_GRACE) + config.span(&settings::CLOSE_GRACE),
         agents: Composition::new(config.clone(), providers, store.clone(), clock)?,
