@@ -89,6 +89,7 @@ fn bash(config: &Config, secret_variables: &[String], sandbox: Report) -> anyhow
         default_timeout,
         max_timeout,
         max_output_chars: config.size(&settings::BASH_OUTPUT),
+        spill_bytes: config.count(&settings::BASH_SPILL),
         live_tail_bytes: config.size(&settings::BASH_TAIL),
         report_interval: Duration::from_millis(100),
         environment: environment(config, secret_variables)?,

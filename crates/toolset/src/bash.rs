@@ -25,6 +25,7 @@ mod launch;
 mod output;
 mod parse;
 mod run;
+mod spill;
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -195,7 +196,8 @@ impl Tool for Bash {
             name: "bash".into(),
             description: format!(
                 "Runs a shell command in the session's folder and returns what it printed, errors included, and its \
-                 exit code. Input is empty. Output beyond {} characters is cut in the middle. The command is killed \
+                 exit code. Input is empty. Output beyond {} characters is cut in the middle, and \
+                 the result names a file with all of it, for read. The command is killed \
                  after timeout_ms (default {default}, at most {max}). Nothing runs on in the background: processes \
                  that the command leaves behind are killed when it returns.{}",
                 self.config.max_output_chars,

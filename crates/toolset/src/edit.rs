@@ -25,7 +25,7 @@ use weft_types::{ContentBlock, ToolSpec};
 use self::substitute::{Request, Substituted, substitute};
 use crate::files::{
     FilesConfig, Folders, Found, InvalidFilesSetting, Knowledge, Known, Opened, Place, TextFile, Unreadable,
-    access_to_change, arguments, blocking, describe_missing, find, outcome, replace,
+    access_to_change, arguments, blocking, describe_missing, find, outcome,
 };
 
 /// How many places one text lists.
@@ -94,22 +94,30 @@ fn edit(
         ));
     }
     let place = Place::to_write(folders, path)?;
-    let mut opened = match find(&place)? {
-        Found::File(opened) => opened,
+    let (bytes, was, overlay) = match find(&place)? {
+        Found::File(mut opened) => {
+            let disk = whole(&mut opened, &place, config)?;
+            let mut overlay = folders.buffers.overlay(&place, Some(&disk), stop);
+            (overlay.or(disk), Some(opened.stat), overlay)
+        }
         Found::Folder => {
             return Err(ToolError::new(format!(
                 "{path} is a folder, and only files can be edited"
             )));
         }
-        Found::Missing => return Err(describe_missing(&place, &folders.session)),
+        Found::Missing => {
+            let overlay = folders.buffers.overlay(&place, None, stop);
+            let unsaved = overlay.unsaved.clone();
+            let bytes = unsaved.ok_or_else(|| describe_missing(&place, &folders.session))?;
+            (bytes, None, overlay)
+        }
     };
-    let bytes = whole(&mut opened, &place, config)?;
     if known.compare(&place.real, &bytes) == Knowledge::Stale {
         return Err(ToolError::new(format!(
             "{path} has changed since you last read it; read it again, then edit it"
         )));
     }
-    let mut file = text_of_file(&bytes, arguments, opened.size)?;
+    let mut file = text_of_file(&bytes, arguments)?;
     let request = Request {
         old: &arguments.old,
         new: &arguments.new,
@@ -127,7 +135,7 @@ fn edit(
         );
         return Err(ToolError::new(message));
     }
-    let notes = replace(&place, Some(&opened.stat), &bytes, stop)?;
+    let notes = folders.buffers.commit(&place, (was.as_ref(), &overlay), &bytes, stop)?;
     known.remember(&place.real, &bytes);
     let path = path.clone();
     Ok(Edited { path, lines, notes })
@@ -143,10 +151,10 @@ fn whole(opened: &mut Opened, place: &Place, config: &FilesConfig) -> Result<Vec
 }
 
 /// The file, if it is a text that the change leaves one.
-fn text_of_file(bytes: &[u8], arguments: &Arguments, size: u64) -> Result<TextFile, ToolError> {
+fn text_of_file(bytes: &[u8], arguments: &Arguments) -> Result<TextFile, ToolError> {
     let path = &arguments.path;
     if let Some(unreadable) = Unreadable::of(bytes) {
-        return Err(ToolError::new(unreadable.told(path, size)));
+        return Err(ToolError::new(unreadable.told(path, bytes.len() as u64)));
     }
     let file = TextFile::parse(bytes);
     if file.is_lossy {

@@ -3,6 +3,7 @@
 //! A path is resolved once, with all its links ([`Place`]). From then on it is walked folder by folder
 //! without following any link, so that one that appears meanwhile is an error and not a way out.
 
+mod buffers;
 mod caution;
 mod config;
 mod fence;
@@ -18,6 +19,7 @@ mod replace;
 pub(crate) mod stage;
 mod text;
 
+pub(crate) use buffers::Buffers;
 pub use config::{FilesConfig, InvalidFilesSetting};
 use fence::fenced;
 pub(crate) use folders::Folders;

@@ -85,39 +85,64 @@ fn read(
     stop: &CancellationToken,
 ) -> Result<Reading, ToolError> {
     let place = Place::to_read(folders, &arguments.path)?;
-    let mut opened = match find(&place)? {
-        Found::File(opened) => opened,
-        Found::Folder => return Err(is_folder(&place)),
-        Found::Missing => return Err(describe_missing(&place, &folders.session)),
-    };
-    let failed = |error: std::io::Error| ToolError::new(format!("failed to read {}: {error}", place.shown));
-    let head = head_of(&mut opened.file).map_err(failed)?;
-    if let Some(unreadable) = Unreadable::of(&head) {
-        return Err(ToolError::new(unreadable.told(&place.shown, opened.size)));
-    }
-    let mut want = Want {
+    let want = Want {
         first: arguments.offset.unwrap_or(1),
         lines: arguments.limit.unwrap_or(config.read_lines).min(config.read_lines),
         bytes: config.read_bytes,
         line_chars: config.line_chars,
         counts_all: true,
     };
-    let encoding = Encoding::of(&head);
-    let page = match opened.bytes(&place, config.max_bytes)? {
-        Some(bytes) => {
-            known.remember(&place.real, &bytes);
-            let text = TextFile::parse(&bytes);
-            let mut page = page::scan(Cursor::new(&text.body), &want, stop).map_err(failed)?;
-            page.is_lossy |= text.is_lossy;
-            page
-        }
-        None => {
-            want.counts_all = false;
-            let input = streamed(&place, opened, encoding, config).map_err(failed)?;
-            page::scan(input, &want, stop).map_err(failed)?
+    let (disk, overlay) = match find(&place)? {
+        Found::Folder => return Err(is_folder(&place)),
+        Found::Missing => (None, folders.buffers.overlay(&place, None, stop)),
+        Found::File(mut opened) => {
+            let encoding = check_text(&mut opened, &place)?;
+            let Some(bytes) = opened.bytes(&place, config.max_bytes)? else {
+                return window(&place, (opened, encoding), want, config, stop);
+            };
+            let overlay = folders.buffers.overlay(&place, Some(&bytes), stop);
+            (Some(bytes), overlay)
         }
     };
-    reading(&arguments.path, &want, page, encoding)
+    let bytes = overlay.unsaved.or(disk);
+    let bytes = bytes.ok_or_else(|| describe_missing(&place, &folders.session))?;
+    known.remember(&place.real, &bytes);
+    let text = TextFile::parse(&bytes);
+    let mut page = page::scan(Cursor::new(&text.body), &want, stop).map_err(|error| failed(&place, &error))?;
+    page.is_lossy |= text.is_lossy;
+    let mut reading = reading(&arguments.path, &want, page, text.encoding)?;
+    reading.notes.extend(overlay.notes);
+    Ok(reading)
+}
+
+fn failed(place: &Place, error: &std::io::Error) -> ToolError {
+    ToolError::new(format!("failed to read {}: {error}", place.shown))
+}
+
+/// The encoding of a file, if it is text.
+fn check_text(opened: &mut Opened, place: &Place) -> Result<Encoding, ToolError> {
+    let head = head_of(&mut opened.file).map_err(|error| failed(place, &error))?;
+    match Unreadable::of(&head) {
+        Some(unreadable) => Err(ToolError::new(unreadable.told(&place.shown, opened.size))),
+        None => Ok(Encoding::of(&head)),
+    }
+}
+
+/// A part of a file that is too large to be read whole.
+fn window(
+    place: &Place,
+    (opened, encoding): (Opened, Encoding),
+    want: Want,
+    config: &FilesConfig,
+    stop: &CancellationToken,
+) -> Result<Reading, ToolError> {
+    let want = Want {
+        counts_all: false,
+        ..want
+    };
+    let input = streamed(place, opened, encoding, config).map_err(|error| failed(place, &error))?;
+    let page = page::scan(input, &want, stop).map_err(|error| failed(place, &error))?;
+    reading(&place.shown, &want, page, encoding)
 }
 
 /// A large file, from its first line.

@@ -21,7 +21,7 @@ use weft_types::{ContentBlock, ToolSpec};
 
 use crate::files::{
     Encoding, FilesConfig, Folders, Found, InvalidFilesSetting, Knowledge, Known, Place, TextFile, Unreadable,
-    access_to_change, arguments, blocking, find, outcome, replace,
+    access_to_change, arguments, blocking, find, outcome,
 };
 
 /// Writes files.
@@ -123,8 +123,12 @@ fn write(
     let bytes = match find(&place)? {
         Found::Folder => return Err(ToolError::new(format!("{path} is a folder"))),
         Found::Missing => {
+            let overlay = folders.buffers.overlay(&place, None, stop);
+            if let Some(unsaved) = &overlay.unsaved {
+                check_knowledge(path, known.compare(&place.real, unsaved), unsaved)?;
+            }
             let bytes = content.as_bytes().to_vec();
-            wrote.notes = replace(&place, None, &bytes, stop)?;
+            wrote.notes = folders.buffers.commit(&place, (None, &overlay), &bytes, stop)?;
             bytes
         }
         Found::File(mut opened) => {
@@ -134,13 +138,16 @@ fn write(
                     "{path} has {size} bytes, and only files of up to {most} are replaced (files.max_bytes)"
                 ))
             })?;
+            let mut overlay = folders.buffers.overlay(&place, Some(&old), stop);
+            let old = overlay.or(old);
             check_knowledge(path, known.compare(&place.real, &old), &old)?;
             let bytes = dressed_like(&old, content);
             wrote.show_old(&old, config);
             wrote.what = What::Unchanged;
             if bytes != old {
                 wrote.what = What::Replaced;
-                wrote.notes = replace(&place, Some(&opened.stat), &bytes, stop)?;
+                let was = (Some(&opened.stat), &overlay);
+                wrote.notes = folders.buffers.commit(&place, was, &bytes, stop)?;
             }
             bytes
         }

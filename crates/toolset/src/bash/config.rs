@@ -16,6 +16,8 @@ pub struct BashConfig {
     /// How many characters of output the model gets, from the beginning and the end; 1,000 to 1,000,000,
     /// default 30,000.
     pub max_output_chars: usize,
+    /// How many bytes of output that is too long are kept in a file; 0 to 1 GiB, default 64 MiB. With 0 none are.
+    pub spill_bytes: u64,
     /// How many bytes of the latest output a running call shows; 256 to 32,768, default 8,192.
     pub live_tail_bytes: usize,
     /// The shortest time between two reports of a running call; at most 5 s, default 100 ms.
@@ -32,6 +34,7 @@ impl Default for BashConfig {
             default_timeout: Duration::from_secs(120),
             max_timeout: Duration::from_secs(600),
             max_output_chars: 30_000,
+            spill_bytes: 64 << 20,
             live_tail_bytes: 8 * 1024,
             report_interval: Duration::from_millis(100),
             environment: Environment::default(),
@@ -63,6 +66,7 @@ impl BashConfig {
             Duration::from_millis(1)..=self.max_timeout,
         )?;
         within("max_output_chars", &self.max_output_chars, 1_000..=1_000_000)?;
+        within("spill_bytes", &self.spill_bytes, 0..=1 << 30)?;
         within("live_tail_bytes", &self.live_tail_bytes, 256..=32 * 1024)?;
         within(
             "report_interval",
@@ -112,6 +116,10 @@ mod tests {
         refused(
             |config| config.max_timeout = Duration::ZERO,
             "max_timeout is 0ns, but must be from 1s to 86400s",
+        );
+        refused(
+            |config| config.spill_bytes = 2 << 30,
+            "spill_bytes is 2147483648, but must be from 0 to 1073741824",
         );
         refused(
             |config| config.live_tail_bytes = 64 * 1024,

@@ -6,13 +6,15 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, sleep_until};
-use weft_tools::{InvalidView, ProgressView, ToolExecution};
+use weft_tools::{InvalidView, Memory, ProgressView, ToolExecution};
 use weft_types::ContentBlock;
 
 use super::config::BashConfig;
 use super::decode::Decoder;
 use super::fence;
 use super::output::Output;
+use super::spill::Spill;
+use crate::scratch::Scratch;
 
 /// How much is read at a time: what a pipe holds.
 const READ_BYTES: usize = 64 * 1024;
@@ -31,12 +33,14 @@ pub(super) struct Console {
 impl Console {
     /// Reads from the pipe and reports to the execution's card.
     pub(super) fn new(pipe: pipe::Receiver, config: &BashConfig, execution: ToolExecution) -> Self {
+        let scratch = execution.extension::<Memory>().map(|memory| memory.of::<Scratch>());
+        let spill = scratch.map(|scratch| Spill::new(scratch, config.spill_bytes));
         Self {
             pipe,
             buffer: vec![0; READ_BYTES],
             ended: false,
             decoder: Decoder::default(),
-            output: Output::new(config.max_output_chars),
+            output: Output::new(config.max_output_chars, spill),
             live: Live {
                 execution,
                 bytes: config.live_tail_bytes,

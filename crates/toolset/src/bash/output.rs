@@ -1,5 +1,7 @@
 //! What is kept of a command's output: its beginning and its end, within a fixed number of characters.
 
+use super::spill::Spill;
+
 /// Output so far, in bounded memory however much there is.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -11,6 +13,7 @@ pub(super) struct Output {
     tail: String,
     tail_chars: usize,
     dropped: Dropped,
+    spill: Option<Spill>,
 }
 
 /// What was between the head and the tail.
@@ -22,7 +25,9 @@ struct Dropped {
 
 impl Output {
     /// Keeps at most `limit` characters, half of them from the beginning and half from the end.
-    pub(super) fn new(limit: usize) -> Self {
+    ///
+    /// What is longer goes whole to the `spill`, if there is one.
+    pub(super) fn new(limit: usize, spill: Option<Spill>) -> Self {
         Self {
             part: limit / 2,
             head: String::new(),
@@ -30,6 +35,7 @@ impl Output {
             tail: String::new(),
             tail_chars: 0,
             dropped: Dropped::default(),
+            spill,
         }
     }
 
@@ -41,6 +47,9 @@ impl Output {
         self.head_chars += first.chars().count();
         self.tail.push_str(rest);
         self.tail_chars += rest.chars().count();
+        if let Some(spill) = self.spill.as_mut().filter(|spill| spill.has_begun()) {
+            spill.push(text);
+        }
         if self.tail_chars > 2 * self.part {
             self.shorten();
         }
@@ -49,6 +58,13 @@ impl Output {
     /// Drops what the tail holds beyond its part.
     fn shorten(&mut self) {
         let excess = self.tail_chars.saturating_sub(self.part);
+        // Before the first piece goes, what is kept is all there was.
+        if excess > 0
+            && let Some(spill) = self.spill.as_mut().filter(|spill| !spill.has_begun())
+        {
+            spill.push(&self.head);
+            spill.push(&self.tail);
+        }
         let end = byte_of_char(&self.tail, excess);
         self.dropped.chars += excess;
         self.dropped.newlines += self.tail[..end].matches('\n').count();
@@ -63,14 +79,17 @@ impl Output {
             mut head,
             tail,
             dropped,
+            spill,
             ..
         } = self;
         if dropped.chars > 0 {
             if !head.ends_with('\n') {
                 head.push('\n');
             }
+            let whole = spill.as_ref().and_then(Spill::told);
+            let whole = whole.map(|told| format!("; {told}")).unwrap_or_default();
             head += &format!(
-                "[… {} characters in {} lines left out …]\n",
+                "[… {} characters in {} lines left out{whole} …]\n",
                 dropped.chars,
                 dropped.newlines + 1
             );
@@ -105,10 +124,47 @@ fn byte_of_char(text: &str, number: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
+    #[test]
+    fn output_that_is_too_long_is_whole_in_the_file_however_it_arrived() {
+        let all: String = (0..100).map(|n| format!("line {n} é\n")).collect();
+        for size in [1, 7, 99, all.len()] {
+            let scratch = Arc::new(crate::scratch::Scratch::default());
+            let mut output = Output::new(100, Some(Spill::new(Arc::clone(&scratch), 1 << 20)));
+            let chars: Vec<char> = all.chars().collect();
+            chars
+                .chunks(size)
+                .for_each(|piece| output.push(&piece.iter().collect::<String>()));
+            let text = output.into_text();
+            assert!(text.contains(" left out; the whole output is in /"), "{text}");
+            let folder = scratch.made().expect("it was needed");
+            let file = std::fs::read_dir(folder)
+                .expect("a folder")
+                .next()
+                .expect("one file")
+                .expect("readable");
+            assert_eq!(
+                std::fs::read_to_string(file.path()).expect("text"),
+                all,
+                "in pieces of {size}"
+            );
+        }
+    }
+
+    #[test]
+    fn output_within_the_limit_makes_no_file() {
+        let scratch = Arc::new(crate::scratch::Scratch::default());
+        let mut output = Output::new(8, Some(Spill::new(Arc::clone(&scratch), 1 << 20)));
+        output.push("12345678");
+        assert_eq!(output.into_text(), "12345678");
+        assert_eq!(scratch.made(), None);
+    }
+
     fn of(limit: usize, pieces: &[&str]) -> Output {
-        let mut output = Output::new(limit);
+        let mut output = Output::new(limit, None);
         pieces.iter().for_each(|piece| output.push(piece));
         output
     }
@@ -130,7 +186,7 @@ mod tests {
         let all: String = (0..1000).map(|n| format!("line {n} é\n")).collect();
         let whole = of(100, &[&all]).into_text();
         for size in [1, 7, 99, 1000] {
-            let mut output = Output::new(100);
+            let mut output = Output::new(100, None);
             let chars: Vec<char> = all.chars().collect();
             chars
                 .chunks(size)
@@ -141,7 +197,7 @@ mod tests {
 
     #[test]
     fn endless_output_is_held_in_bounded_memory() {
-        let mut output = Output::new(1000);
+        let mut output = Output::new(1000, None);
         for _ in 0..10_000 {
             output.push(&"yes\n".repeat(256));
             assert!(output.head.len() + output.tail.len() <= 3 * 1000 + 1024);

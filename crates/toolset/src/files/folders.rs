@@ -4,14 +4,19 @@ use std::path::{Path, PathBuf};
 
 use weft_tools::{AdditionalDirectories, Extensions, Memory, ToolError, ToolExecution, WorkingDirectory};
 
+use super::Buffers;
 use super::place::{leaves_folder, without_links};
 use crate::scratch::Scratch;
 
 /// The session's folder and those that count as it: its additional directories, and its temporary one if there is any.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// And who else has their files open.
+#[derive(Clone, Debug)]
 pub(crate) struct Folders {
     /// Where relative paths start.
     pub(crate) session: PathBuf,
+    /// The editor's view of the files.
+    pub(crate) buffers: Buffers,
     others: Vec<PathBuf>,
 }
 
@@ -23,10 +28,12 @@ impl Folders {
             execution.extension::<AdditionalDirectories>().as_deref(),
             execution.extension::<Memory>().as_deref(),
         );
-        folders.ok_or_else(|| {
+        let mut folders = folders.ok_or_else(|| {
             let name = execution.name();
             ToolError::new(format!("failed to run {name}: its caller named no working folder"))
-        })
+        })?;
+        folders.buffers = Buffers::of(execution);
+        Ok(folders)
     }
 
     /// The folders that a caller lends, if it lends any.
@@ -47,6 +54,7 @@ impl Folders {
         others.extend(memory.and_then(|memory| memory.of::<Scratch>().made()));
         Some(Self {
             session: session?.0.clone(),
+            buffers: Buffers::default(),
             others,
         })
     }
@@ -72,6 +80,7 @@ impl From<&Path> for Folders {
     fn from(session: &Path) -> Self {
         Self {
             session: session.to_owned(),
+            buffers: Buffers::default(),
             others: Vec::new(),
         }
     }

@@ -53,6 +53,11 @@ impl Stage {
         Self { registry, keep, lent }
     }
 
+    /// Lends one more thing to every call.
+    pub(crate) fn lend<T: Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        self.lent = self.lent.clone().with(value);
+    }
+
     /// The session's folder.
     pub(crate) fn folder(&self) -> PathBuf {
         self.keep.path().join("work")

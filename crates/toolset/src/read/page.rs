@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 use tokio_util::sync::CancellationToken;
 
 /// Which lines are wanted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Want {
     /// The number of the first line, from 1.
     pub(super) first: u64,

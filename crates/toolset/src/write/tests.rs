@@ -4,6 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
+use crate::files::replace;
 use crate::files::stage::Stage;
 
 fn content(path: &str, content: &str) -> Value {

@@ -237,6 +237,13 @@ pub(crate) static BASH_OUTPUT: Setting = count(
     1_000_000,
     "The most characters of a command's output that the model is given; the middle is left out.",
 );
+pub(crate) static BASH_SPILL: Setting = count(
+    "bash.spill_bytes",
+    64 * MIB,
+    0,
+    1_024 * MIB,
+    "How much of an output that is too long is kept in a file of the session's, where the model can read on; `0` keeps none.",
+);
 pub(crate) static BASH_TAIL: Setting = count(
     "bash.tail_bytes",
     8 * KIB,
@@ -478,6 +485,7 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &BASH_TIMEOUT,
     &BASH_MAX_TIMEOUT,
     &BASH_OUTPUT,
+    &BASH_SPILL,
     &BASH_TAIL,
     &ENVIRONMENT_PASS,
     &SANDBOX_MODE,

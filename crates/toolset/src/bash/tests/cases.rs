@@ -171,10 +171,17 @@ async fn long_output_keeps_its_beginning_and_its_end() {
         max_output_chars: 1000,
         ..BashConfig::default()
     };
-    let result = Stage::new(config).run("seq 100000").await;
+    let stage = Stage::new(config);
+    let result = stage.run("seq 100000").await;
     let text = text(&result);
     assert!(text.starts_with("1\n2\n3\n"), "{text}");
     assert!(text.ends_with("\n99999\n100000\nexit code 0"), "{text}");
     assert!(text.contains("[… 587895 characters in "), "{text}");
-    assert!(text.chars().count() < 1100);
+    assert!(text.chars().count() < 1200);
+    let (_, file) = text
+        .split_once("left out; the whole output is in ")
+        .expect("a file is named");
+    let file = file.split(" …]").next().expect("it ends");
+    let whole = std::fs::read_to_string(file).expect("it is there for as long as the agent");
+    assert_eq!(whole.lines().count(), 100_000);
 }
