@@ -212,11 +212,21 @@ struct NoKey {
 
 impl Model for NoKey {
     fn stream(&self, _request: ModelRequest) -> ModelStream {
+        futures::stream::iter([Err(self.error())]).boxed()
+    }
+
+    fn ready(&self) -> Result<(), ModelError> {
+        Err(self.error())
+    }
+}
+
+impl NoKey {
+    fn error(&self) -> ModelError {
         let message = format!(
             "the model's key is missing: set the environment variable {} where weft is started, or change \
              api_key_env in config.toml",
             self.variable
         );
-        futures::stream::iter([Err(ModelError::new(ModelErrorKind::NotConfigured, message))]).boxed()
+        ModelError::new(ModelErrorKind::NotConfigured, message)
     }
 }

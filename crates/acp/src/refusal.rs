@@ -23,6 +23,9 @@ pub(crate) enum RequestError {
         /// What is there instead.
         reason: &'static str,
     },
+    /// The model's provider has no key.
+    #[error("{0}")]
+    AuthRequired(String),
     /// The client took the request back.
     #[error("the request was cancelled")]
     Cancelled,

@@ -420,6 +420,7 @@ impl From<RequestError> for Error {
         let code = match &error {
             RequestError::InvalidParams(_) => ErrorCode::INVALID_PARAMS,
             RequestError::UnknownSession(_) | RequestError::NotStored { .. } => ErrorCode::RESOURCE_NOT_FOUND,
+            RequestError::AuthRequired(_) => ErrorCode::AUTH_REQUIRED,
             RequestError::Cancelled => ErrorCode::REQUEST_CANCELLED,
             RequestError::Internal(_) => ErrorCode::INTERNAL_ERROR,
         };

@@ -103,6 +103,7 @@ impl OpenSession {
                 "a prompt is in flight on this session; wait for its answer or cancel it",
             ));
         }
+        self.check_key()?;
         let turn = self.agent.prompt(content)?;
         let settled = CancellationToken::new();
         *prompting = Prompting {
@@ -115,6 +116,16 @@ impl OpenSession {
             turn,
             settled: settled.drop_guard(),
         })
+    }
+
+    /// Whether the model can be asked at all. Nothing of a prompt that cannot be answered for want of a key is stored.
+    fn check_key(&self) -> Result<(), RequestError> {
+        let Ok(found) = self.agent.models().resolve(self.agent.model().as_deref()) else {
+            // That there is no model at all is no matter of keys: the turn says what to set.
+            return Ok(());
+        };
+        let ready = found.model.ready();
+        ready.map_err(|error| RequestError::AuthRequired(error.message().to_owned()))
     }
 
     /// Stops the turn in flight; without one it does nothing, now and later.

@@ -16,6 +16,15 @@ pub trait Model: Send + Sync {
     /// frees everything it held. The stream ends after the first error and after
     /// [`ModelEvent::Finish`]; a stream that ends without either is a defect of the implementation.
     fn stream(&self, request: ModelRequest) -> ModelStream;
+
+    /// Whether a request could be sent at all, as far as that is known without sending one.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, such as a key: the error that every request would end with.
+    fn ready(&self) -> Result<(), ModelError> {
+        Ok(())
+    }
 }
 
 /// The answer to one request, as it arrives. See [`ModelEvent`] for the order of events.

@@ -1,6 +1,7 @@
 //! The bridge with real agents, the scripted model and a client on real pipes.
 
 mod cancel;
+mod client_files;
 mod close;
 mod connection;
 mod end;

@@ -43,7 +43,7 @@ async fn a_new_session_comes_with_its_modes_and_options() {
 
 #[tokio::test]
 async fn ord01_the_commands_follow_the_answer_that_gives_the_session() {
-    let commands = [("plan", Some("what to plan")), ("compact", None)].map(|(name, hint)| Command {
+    let commands = [("mine", Some("what to do")), ("yours", None)].map(|(name, hint)| Command {
         name: name.into(),
         description: format!("Does {name}."),
         hint: hint.map(str::to_owned),
@@ -51,23 +51,30 @@ async fn ord01_the_commands_follow_the_answer_that_gives_the_session() {
     let world = World::new(HELLO).stored().with_commands(&commands);
     let mut client = Client::start(world.options()).await;
     let session = client.session().await;
-    let told = |message: &Value| message["params"]["update"]["sessionUpdate"] == "available_commands_update";
-    let commands = client.until(told).await["params"].take();
-    assert_eq!(commands["sessionId"], json!(session));
-    assert_eq!(
-        commands["update"]["availableCommands"],
-        json!([
-            { "name": "plan", "description": "Does plan.", "input": { "hint": "what to plan" } },
-            { "name": "compact", "description": "Does compact." },
-        ])
-    );
     client.prompt(&session, "hi").await;
-    client.call("session/close", json!({ "sessionId": session })).await;
+    assert_eq!(
+        client.commands.len(),
+        1,
+        "once, and before anything else of the session"
+    );
+    assert_eq!(client.commands[0]["sessionId"], json!(session));
+    let announced = client.commands[0]["update"]["availableCommands"]
+        .as_array()
+        .expect("a list");
+    assert_eq!(
+        announced[announced.len() - 2..],
+        [
+            json!({ "name": "mine", "description": "Does mine.", "input": { "hint": "what to do" } }),
+            json!({ "name": "yours", "description": "Does yours." }),
+        ]
+    );
     for method in ["session/load", "session/resume"] {
+        client.call("session/close", json!({ "sessionId": session })).await;
+        client.commands.clear();
         let params = json!({ "sessionId": session, "cwd": "/", "mcpServers": [] });
         assert_eq!(client.call(method, params).await["result"], json!({}));
-        client.until(told).await;
-        client.call("session/close", json!({ "sessionId": session })).await;
+        client.prompt(&session, "hi").await;
+        assert_eq!(client.commands.len(), 1, "{method}");
     }
     client.end().await;
 }

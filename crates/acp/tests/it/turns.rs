@@ -167,6 +167,24 @@ async fn prompts_that_cannot_be_answered_are_refused_and_store_nothing() {
 }
 
 #[tokio::test]
+async fn a_prompt_for_want_of_a_key_is_told_so_and_stores_nothing() {
+    let world = World::new("[[reply]]\ntext = \"hello\"\n");
+    let mut client = Client::start(world.options()).await;
+    let session = client.session().await;
+    let choice = json!({ "sessionId": session, "configId": "model", "value": "keyless/model" });
+    let chosen = client.call("session/set_config_option", choice).await;
+    assert!(
+        chosen.get("result").is_some(),
+        "it can be chosen before its key is there: {chosen}"
+    );
+    let refused = client.prompt(&session, "hi").await;
+    assert_eq!(refused["error"]["code"], json!(-32000), "{refused}");
+    assert_eq!(refused["error"]["message"], json!("set THE_KEY"));
+    assert_eq!(world.agents()[0].session().len(), 0);
+    client.end().await;
+}
+
+#[tokio::test]
 async fn g78_a_second_prompt_is_refused_and_the_first_goes_on() {
     let world = World::new("[[reply]]\ngate = \"g\"\ntext = \"hello\"\n");
     let mut client = Client::start(world.options()).await;

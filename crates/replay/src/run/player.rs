@@ -9,7 +9,8 @@ use super::missed::Missed;
 use super::{StepError, signal};
 use crate::normalise::HARNESS;
 use crate::scenario::{
-    Action, Await, ExpectError, ListSessions, Request, Restart, Signal, SignalName, SignalTarget, WaitUpdate, WriteFile,
+    Action, Await, ExpectError, ListSessions, NewSession, Prompt, Request, Restart, SetOption, Signal, SignalName,
+    SignalTarget, WaitUpdate, WriteFile,
 };
 use crate::{Exit, Finished, RequestId, Response, Row, WireClient, WireCommand, WireError};
 
@@ -91,12 +92,13 @@ impl<'a> Player<'a> {
     pub(super) async fn step(&mut self, action: &Action) -> Result<(), StepError> {
         match action {
             Action::Initialize(initialize) => self.initialize(&initialize.capabilities).await,
-            Action::NewSession(new) => self.new_session(&new.name).await,
-            Action::Prompt(prompt) => {
-                let text = json!([{"type": "text", "text": prompt.text}]);
-                let params = json!({"sessionId": self.session(&prompt.session), "prompt": text});
-                self.send("session/prompt", params, &prompt.name).await
+            Action::NewSession(new) => self.new_session(new).await,
+            Action::SetMode(set) => {
+                let params = json!({"sessionId": self.session(&set.session), "modeId": set.mode});
+                Ok(self.client.request("session/set_mode", params).await.map(drop)?)
             }
+            Action::SetOption(set) => self.set_option(set).await,
+            Action::Prompt(prompt) => self.prompt(prompt).await,
             Action::Request(request) => self.any_request(request).await,
             Action::Await(awaited) => self.await_result(awaited).await,
             Action::ExpectError(expected) => self.expect_error(expected).await,
@@ -153,14 +155,42 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    async fn new_session(&mut self, name: &str) -> Result<(), StepError> {
-        let params = json!({"cwd": self.cwd, "mcpServers": []});
+    async fn new_session(&mut self, new: &NewSession) -> Result<(), StepError> {
+        let mut params = json!({"cwd": self.cwd, "mcpServers": []});
+        if !new.folders.is_empty() {
+            let folders: Vec<_> = new.folders.iter().map(|folder| self.cwd.join(folder)).collect();
+            params["additionalDirectories"] = json!(folders);
+        }
         let result = self.client.request("session/new", params).await?;
         let Some(id) = result["sessionId"].as_str() else {
             return Err(unexpected(&result, "a sessionId"));
         };
-        self.sessions.insert(name.to_owned(), id.to_owned());
+        self.sessions.insert(new.name.clone(), id.to_owned());
         Ok(())
+    }
+
+    async fn set_option(&mut self, set: &SetOption) -> Result<(), StepError> {
+        let params = json!({"sessionId": self.session(&set.session), "configId": set.option, "value": set.value});
+        let result = self.client.request("session/set_config_option", params).await?;
+        let options = result["configOptions"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let found = options.iter().find(|option| option["id"] == *set.option);
+        match found.is_some_and(|option| option["currentValue"] == *set.value) {
+            true => Ok(()),
+            false => Err(unexpected(
+                &result,
+                &format!("the option {} with {:?}", set.option, set.value),
+            )),
+        }
+    }
+
+    async fn prompt(&mut self, prompt: &Prompt) -> Result<(), StepError> {
+        let text = (!prompt.text.is_empty()).then(|| json!({"type": "text", "text": prompt.text}));
+        let blocks: Vec<_> = text.into_iter().chain(prompt.blocks.iter().cloned()).collect();
+        let params = json!({"sessionId": self.session(&prompt.session), "prompt": blocks});
+        self.send("session/prompt", params, &prompt.name).await
     }
 
     async fn reopen(&mut self, method: &str, name: &str) -> Result<(), StepError> {

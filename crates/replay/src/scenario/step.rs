@@ -15,6 +15,8 @@ use crate::{Exit, PermissionAnswer};
 pub(crate) enum Action {
     Initialize(Initialize),
     NewSession(NewSession),
+    SetMode(SetMode),
+    SetOption(SetOption),
     Prompt(Prompt),
     Request(Request),
     Await(Await),
@@ -53,6 +55,26 @@ pub(crate) struct NewSession {
     /// What later steps call the session.
     #[serde(rename = "as")]
     pub(crate) name: String,
+    /// Folders of the workspace that the session is given beside its own; none by default.
+    #[serde(default)]
+    pub(crate) folders: Vec<String>,
+}
+
+/// Sends `session/set_mode` and waits for its result.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SetMode {
+    pub(crate) session: String,
+    pub(crate) mode: String,
+}
+
+/// Sends `session/set_config_option` and waits for its result, which must say that the option has the value.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SetOption {
+    pub(crate) session: String,
+    pub(crate) option: String,
+    pub(crate) value: String,
 }
 
 /// Sends `session/prompt` without waiting.
@@ -60,7 +82,12 @@ pub(crate) struct NewSession {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Prompt {
     pub(crate) session: String,
+    /// The text; empty for none.
+    #[serde(default)]
     pub(crate) text: String,
+    /// Content blocks behind the text, as they are sent; none by default.
+    #[serde(default)]
+    pub(crate) blocks: Vec<Value>,
     /// What later steps call the response.
     #[serde(rename = "as")]
     pub(crate) name: String,
@@ -213,6 +240,8 @@ impl Action {
         match self {
             Self::Initialize(_) => "initialize",
             Self::NewSession(_) => "new_session",
+            Self::SetMode(_) => "set_mode",
+            Self::SetOption(_) => "set_option",
             Self::Prompt(_) => "prompt",
             Self::Request(_) => "request",
             Self::Await(_) => "await",
@@ -239,7 +268,9 @@ impl Action {
     /// The sessions that the step is about, which an earlier step must have opened.
     pub(super) fn sessions(&self) -> Vec<&str> {
         match self {
-            Self::Prompt(Prompt { session, .. })
+            Self::SetMode(SetMode { session, .. })
+            | Self::SetOption(SetOption { session, .. })
+            | Self::Prompt(Prompt { session, .. })
             | Self::WaitUpdate(WaitUpdate { session, .. })
             | Self::WaitPermission(OfSession { session })
             | Self::Cancel(OfSession { session })

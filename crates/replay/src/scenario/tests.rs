@@ -33,11 +33,11 @@ fn a_script_keeps_its_steps_in_order_with_their_lines() {
 fn a_mistake_is_named_with_file_line_key_and_what_was_expected() {
     refused(
         "[[step]]\nnew_session = { as = \"a\", cwd = \".\" }\n",
-        "client.toml:2: unknown field `cwd`, expected `as`",
+        "client.toml:2: unknown field `cwd`, expected `as` or `folders`",
     );
     refused(
         "[[step]]\nsleep = {}\n",
-        "client.toml:2: unknown variant `sleep`, expected one of `initialize`, `new_session`, `prompt`, `request`, `await`, `expect_error`, `wait_update`, `wait_permission`, `answer_permission`, `cancel`, `close_session`, `load_session`, `resume_session`, `list_sessions`, `delete_session`, `open_gate`, `wait_gate`, `write_file`, `signal`, `close_stdin`, `wait_exit`, `restart`",
+        "client.toml:2: unknown variant `sleep`, expected one of `initialize`, `new_session`, `set_mode`, `set_option`, `prompt`, `request`, `await`, `expect_error`, `wait_update`, `wait_permission`, `answer_permission`, `cancel`, `close_session`, `load_session`, `resume_session`, `list_sessions`, `delete_session`, `open_gate`, `wait_gate`, `write_file`, `signal`, `close_stdin`, `wait_exit`, `restart`",
     );
     refused(
         "shape = 1\nstep = []\n",

@@ -185,3 +185,114 @@ fn everything_else_is_not_shown() {
         );
     }
 }
+
+fn notice(message: &str) -> EventBody {
+    EventBody::SessionNotice {
+        message: message.into(),
+    }
+}
+
+fn prompt(text: &str) -> EventBody {
+    EventBody::UserMessage {
+        turn: 1,
+        content: vec![ContentBlock::text(text)],
+    }
+}
+
+#[test]
+fn a_notice_waits_for_a_turn_and_stands_behind_its_prompt() {
+    let said = |text: &str| chunk("agent_message_chunk", "notice-0", text);
+    let mut live = Stage::new(PLAIN);
+    let mut replay = Stage::with_mode(PLAIN, Mode::Replay);
+    for stage in [&mut live, &mut replay] {
+        assert_eq!(stage.event(&notice("before")), [] as [Value; 0]);
+        assert_eq!(stage.event(&EventBody::TurnStart { turn: 1 }), [] as [Value; 0]);
+        let shown = stage.event(&prompt("hi"));
+        assert_eq!(shown.last(), Some(&said("[before]\n\n")));
+        assert_eq!(stage.event(&notice("within")), [said("[within]\n\n")]);
+        let reason = TurnEnd::Completed;
+        stage.event(&EventBody::TurnEnd { turn: 1, reason });
+        assert_eq!(stage.event(&notice("after")), [] as [Value; 0]);
+    }
+    assert_eq!(
+        replay.projector.into_notes().len(),
+        1,
+        "the live projection goes on with it"
+    );
+}
+
+#[test]
+fn a_client_with_notices_gets_them_as_such_and_none_of_them_again() {
+    let client = ClientProfile { notices: true, ..PLAIN };
+    let mut live = Stage::new(client);
+    live.event(&EventBody::TurnStart { turn: 1 });
+    assert_eq!(
+        live.event(&notice("mind this")),
+        [json!({ "sessionUpdate": "notice", "severity": "info", "title": "mind this" })]
+    );
+    let mut replay = Stage::with_mode(client, Mode::Replay);
+    replay.event(&EventBody::TurnStart { turn: 1 });
+    assert_eq!(replay.event(&notice("mind this")), [] as [Value; 0]);
+}
+
+#[test]
+fn a_compaction_is_an_update_of_its_own_or_a_line() {
+    let compaction = EventBody::SessionCompaction {
+        turn: 1,
+        reason: weft_types::CompactionReason::Command,
+        summary: "they greeted".into(),
+        kept_from: 0,
+        tokens_before: None,
+        usage: None,
+    };
+    let client = ClientProfile {
+        compaction: true,
+        ..PLAIN
+    };
+    assert_eq!(
+        Stage::new(client).event(&compaction),
+        [json!({
+            "sessionUpdate": "compaction_update", "compactionId": "compaction-0", "status": "completed",
+            "summary": [{ "type": "text", "text": "they greeted" }],
+        })]
+    );
+    assert_eq!(
+        Stage::new(PLAIN).event(&compaction),
+        [chunk(
+            "agent_message_chunk",
+            "compaction-0",
+            "[the conversation so far was summed up, to make room for more]\n\n"
+        )]
+    );
+}
+
+#[test]
+fn pictures_of_prompts_and_results_are_shown_as_pictures() {
+    let picture = || ContentBlock::Image {
+        mime_type: "image/png".into(),
+        data: "AAAA".into(),
+    };
+    let wire = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
+    let mut replay = Stage::with_mode(PLAIN, Mode::Replay);
+    let prompt = EventBody::UserMessage {
+        turn: 1,
+        content: vec![ContentBlock::text("what is it?"), picture()],
+    };
+    let shown = replay.event(&prompt);
+    assert_eq!(shown.len(), 2);
+    assert_eq!(shown[1]["content"], wire);
+    assert_eq!(shown[0]["messageId"], shown[1]["messageId"]);
+    replay.event(&tool_call("unknown", "{}", false));
+    let result = EventBody::ToolResult {
+        turn: 1,
+        step: 1,
+        call_id: ID.into(),
+        content: vec![picture()],
+        error: None,
+        meta: None,
+    };
+    assert_eq!(
+        only(replay.event(&result))["content"],
+        json!([{ "type": "content", "content": wire }])
+    );
+}

@@ -59,6 +59,10 @@ impl Check {
                 let status = self.calls.get(&call).expect("announced before it is asked about");
                 assert!(!is_final(status), "asked about after the final update: {message}");
             }
+            (Some("fs/read_text_file" | "fs/write_text_file"), Some(_)) => {
+                let session = message["params"]["sessionId"].as_str().expect("it names the session");
+                assert!(self.sessions.contains(session), "an unknown session: {message}");
+            }
             (Some("$/cancel_request"), None) => {}
             _ => panic!("not a message that this agent sends: {message}"),
         }

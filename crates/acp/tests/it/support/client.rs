@@ -25,6 +25,8 @@ pub(crate) struct Client {
     pub(crate) titles: Vec<Value>,
     /// The modes and options that came with sessions, kept apart for the same reason.
     pub(crate) setups: Vec<Value>,
+    /// The commands that were announced with their sessions, kept apart as well.
+    pub(crate) commands: Vec<Value>,
 }
 
 impl Client {
@@ -53,6 +55,7 @@ impl Client {
             seen: Vec::new(),
             titles: Vec::new(),
             setups: Vec::new(),
+            commands: Vec::new(),
         };
         ((client, sender), output)
     }
@@ -143,9 +146,16 @@ impl Client {
         loop {
             let mut message = self.from.recv().await?;
             self.check.got(&message);
-            if message["params"]["update"]["sessionUpdate"] == "session_info_update" {
-                self.titles.push(message["params"]["update"].take());
-                continue;
+            match message["params"]["update"]["sessionUpdate"].as_str() {
+                Some("session_info_update") => {
+                    self.titles.push(message["params"]["update"].take());
+                    continue;
+                }
+                Some("available_commands_update") => {
+                    self.commands.push(message["params"].take());
+                    continue;
+                }
+                _ => {}
             }
             if let Some(setup) = setup_of(&mut message) {
                 self.setups.push(setup);

@@ -10,10 +10,11 @@ use tokio::sync::Notify;
 use weft_acp::{AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, NewSession, OpenError};
 use weft_agent::{Agent, AgentOptions, Chosen, Command, Jitter, Permissions};
 use weft_model::{
-    Model, ModelError, ModelInfo, ModelRequest, ModelStream, ModelTable, Models, ResolvedModel, ScriptedModel,
+    Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelStream, ModelTable, Models, ResolvedModel,
+    ScriptedModel,
 };
 use weft_session::{FileStore, MemoryLog, Session, Sessions as _, StoreOptions};
-use weft_tools::{Approver, ToolLimits, ToolRegistry};
+use weft_tools::{Approver, Extensions, ToolLimits, ToolRegistry};
 use weft_types::{Origin, SessionHeader, UnixMillis};
 
 use super::TestTool;
@@ -30,6 +31,8 @@ pub(crate) struct World {
     opening: Arc<Mutex<Opening>>,
     /// What the model was asked.
     requests: Arc<Mutex<Vec<String>>>,
+    /// What the last session's client lends.
+    lent: Arc<Mutex<Extensions>>,
     /// Which models were asked.
     asked: Arc<Mutex<Vec<String>>>,
     /// Where sessions are kept: nowhere, unless there is a folder.
@@ -74,6 +77,7 @@ impl World {
             approvers: Arc::default(),
             opening: Arc::default(),
             requests: Arc::default(),
+            lent: Arc::default(),
             asked: Arc::default(),
             store: store(Path::new("/no-such-folder/weft")),
             folder: None,
@@ -151,11 +155,11 @@ impl World {
         *self.opening.lock().expect("no test panics under it") = opening;
     }
 
-    /// Two providers of the same script; the models of the one are listed.
+    /// Two providers of the same script, and one without its key.
     fn models(&self) -> Arc<dyn Models> {
         let model: Arc<dyn Model> = Arc::new(self.clone());
         let table = ModelTable::new(Some("test/model".into())).with("test", Arc::clone(&model));
-        Arc::new(Listed(table.with("other", model)))
+        Arc::new(Listed(table.with("other", model).with("keyless", Arc::new(Keyless))))
     }
 
     fn agent(&self, session: Arc<Session>, approver: Arc<dyn Approver>, tools: ToolRegistry, chosen: Chosen) -> Agent {
@@ -168,6 +172,7 @@ impl World {
             model: chosen.model,
             permissions,
             commands: self.commands.clone(),
+            lent: self.lent.lock().expect("no test panics under it").clone(),
             jitter: Jitter::new(|| 1.0),
             ..AgentOptions::new(session, self.models(), tools)
         });
@@ -232,9 +237,22 @@ impl Models for Listed {
     }
 
     fn list(&self) -> Vec<ModelInfo> {
-        ["test/model", "test/large", "other/model"]
+        ["test/model", "test/large", "other/model", "keyless/model"]
             .map(|id| self.info(id))
             .to_vec()
+    }
+}
+
+/// A model whose key is missing.
+struct Keyless;
+
+impl Model for Keyless {
+    fn stream(&self, _: ModelRequest) -> ModelStream {
+        unreachable!("nobody asks a model that is not ready")
+    }
+
+    fn ready(&self) -> Result<(), ModelError> {
+        Err(ModelError::new(ModelErrorKind::NotConfigured, "set THE_KEY"))
     }
 }
 
@@ -256,6 +274,7 @@ impl AgentFactory for World {
         let opening = self.opening.lock().expect("no test panics under it").clone();
         async move {
             opening.await_fate().await?;
+            *world.lent.lock().expect("no test panics under it") = new.lent;
             let header = header(new.id.as_str(), &new.cwd.to_string_lossy());
             let session = match &world.folder {
                 Some(_) => world.store.create(header).expect("a fresh id"),
