@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures::future::join_all;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use weft_types::{ContentBlock, TurnEnd};
@@ -34,10 +35,15 @@ impl Drop for Lifeline {
     }
 }
 
-/// Runs until a handle closes the agent or the last one is dropped.
+/// Runs until a handle closes the agent or the last one is dropped, and then ends the agent's companions.
 ///
 /// The lifeline is the first parameter and therefore the last to be dropped: all else is gone by then.
 pub(crate) async fn run(lifeline: Lifeline, mut inbox: mpsc::Receiver<Prompt>, mut turns: Turns) {
+    take_turns(&lifeline, &mut inbox, &mut turns).await;
+    join_all(turns.options.companions.iter().map(|companion| companion.end())).await;
+}
+
+async fn take_turns(lifeline: &Lifeline, inbox: &mut mpsc::Receiver<Prompt>, turns: &mut Turns) {
     loop {
         let prompt = tokio::select! {
             prompt = inbox.recv() => prompt,

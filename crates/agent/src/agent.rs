@@ -17,7 +17,7 @@ use crate::meter::Meter;
 use crate::permission::{self, ModeRecord};
 use crate::slot::Slot;
 use crate::turn::{Held, Turns};
-use crate::{AgentUsage, Command, Jitter, Limits, ModelChoice, PermissionMode, Permissions, Subagents};
+use crate::{AgentUsage, Command, Companion, Jitter, Limits, ModelChoice, PermissionMode, Permissions, Subagents};
 
 /// The handle of an agent: clones share one actor, which owns the session's turns.
 ///
@@ -59,6 +59,10 @@ pub struct AgentOptions {
     pub commands: Vec<Command>,
     /// Where its tools may start other agents.
     pub subagents: Arc<Subagents>,
+    /// What ends with it.
+    pub companions: Vec<Arc<dyn Companion>>,
+    /// What the user should know, one paragraph each: said when the first turn begins.
+    pub notices: Vec<String>,
     /// The randomness of its waits.
     pub jitter: Jitter,
 }
@@ -80,6 +84,8 @@ impl AgentOptions {
             lent: Extensions::new(),
             commands: Vec::new(),
             subagents: Arc::default(),
+            companions: Vec::new(),
+            notices: Vec::new(),
             jitter: Jitter::default(),
         }
     }
@@ -308,7 +314,7 @@ impl Agent {
     }
 
     /// Refuses all further prompts, stops the turn in flight, and resolves when the actor has ended and
-    /// everything of it is quiet. Calling it again is fine.
+    /// everything of it is quiet, its companions included. Calling it again is fine.
     pub async fn close(&self) {
         self.handle.close();
         self.handle.stopped.cancelled().await;

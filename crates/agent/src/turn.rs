@@ -149,6 +149,9 @@ impl Turns {
         let started = self.started(&content);
         self.append(EventBody::UserMessage { turn, content })?;
         self.give_title()?;
+        for message in std::mem::take(&mut self.options.notices) {
+            self.append(EventBody::SessionNotice { message })?;
+        }
         let end = match self.prepare(turn, started, cancel).await? {
             Some(end) => end,
             None => self.steps(turn, cancel).await?,

@@ -99,6 +99,8 @@ impl InProcess {
             lent: request.parent.lent.clone(),
             commands: Vec::new(),
             subagents: Arc::clone(&request.parent.subagents),
+            companions: Vec::new(),
+            notices: Vec::new(),
             jitter: self.jitter.clone(),
         });
         let watch = request.activity.map(|feed| feed.follow(&agent));

@@ -1,12 +1,15 @@
 //! The end of agents.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use tokio::time::Instant;
-use weft_agent::PromptRefused;
+use weft_agent::{Companion, PromptRefused};
+use weft_types::EventBody;
 
-use crate::support::{World, alive_tasks, end, hold, no_tasks_left, say};
+use crate::support::{SpyModels, World, alive_tasks, end, hold, no_tasks_left, say};
 
 const HOLD: &str = "[[reply]]\n[[reply.tool_call]]\nid = \"c1\"\nname = \"hold\"\n";
 
@@ -32,6 +35,69 @@ async fn closing_stops_the_turn_waits_for_quiet_and_refuses_what_comes_after() {
     world.agent.close().await;
     world.agent.cancel();
     assert_eq!(world.watch.take().len(), 0);
+}
+
+/// A companion that says when it is ended.
+struct Loud(Box<dyn Fn(&str) + Send + Sync>);
+
+impl Companion for Loud {
+    fn end(&self) -> BoxFuture<'_, ()> {
+        async move {
+            tokio::task::yield_now().await;
+            (self.0)("companion ended");
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test]
+async fn companions_end_after_the_last_turn_and_before_the_close_is_over() {
+    let heard = Arc::new(OnceLock::<Box<dyn Fn(&str) + Send + Sync>>::new());
+    let told = Arc::clone(&heard);
+    let companion = Loud(Box::new(move |word| told.get().expect("set below")(word)));
+    let world = World::with(SpyModels::script(HOLD), |options| {
+        options.companions.push(Arc::new(companion))
+    });
+    let world = world.tool(hold());
+    assert!(heard.set(Box::new(world.watch.note())).is_ok());
+    let turn = world.agent.prompt(say("go")).expect("idle");
+    world.watch.until("call c1 hold").await;
+    world.agent.close().await;
+    assert_eq!(end(&turn.ended().await), "aborted closed");
+    let words = world.watch.take();
+    assert_eq!(words[words.len() - 2..], ["turn/end aborted closed", "companion ended"]);
+}
+
+#[tokio::test]
+async fn companions_end_with_an_agent_that_is_dropped() {
+    let ended = Arc::new(tokio::sync::Notify::new());
+    let told = Arc::clone(&ended);
+    let companion = Loud(Box::new(move |_| told.notify_one()));
+    let world = World::with(SpyModels::script(HOLD), |options| {
+        options.companions.push(Arc::new(companion))
+    });
+    drop(world);
+    ended.notified().await;
+}
+
+#[tokio::test]
+async fn notices_are_said_once_when_the_first_turn_begins() {
+    let script = "[[reply]]\ntext = \"done\"\n";
+    let world = World::with(SpyModels::script(script), |options| {
+        options.notices = vec!["one".into(), "two".into()]
+    });
+    assert!(world.agent.session().is_empty());
+    world.prompt("a").await;
+    world.prompt("b").await;
+    let events = world.agent.session().events().expect("a log in memory");
+    let notices: Vec<(u64, String)> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::SessionNotice { message } => Some((event.seq, message.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(notices, [(3, "one".to_owned()), (4, "two".to_owned())]);
 }
 
 #[tokio::test]
