@@ -11,7 +11,7 @@ struct Rule {
 /// Every package of the workspace, when it must not know any other.
 const WHOLE_WORKSPACE: &str = "weft-*";
 
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     // Data that any process, page or script may read. What generates its bindings is there only when they are.
     Rule {
         package: "weft-types",
@@ -61,6 +61,18 @@ const RULES: [Rule; 16] = [
         must_not_know: &[
             "weft-acp",
             ACP,
+            "weft-workflow",
+            "weft-workflow-js",
+            "weft-tool-workflow",
+        ],
+    },
+    Rule {
+        package: "weft-mcp",
+        must_not_know: &[
+            "weft-acp",
+            ACP,
+            "weft-agent",
+            "weft-session",
             "weft-workflow",
             "weft-workflow-js",
             "weft-tool-workflow",
