@@ -7,8 +7,9 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError};
 use weft_agent::{
-    Agent, AgentOptions, Chosen, ContextLimits, InProcess, Limits, Permissions, SubagentLimits, Subagents,
+    Agent, AgentOptions, Chosen, Companion, ContextLimits, InProcess, Limits, Permissions, SubagentLimits, Subagents,
 };
+use weft_mcp::Servers;
 use weft_model::{AgentRole, Models};
 use weft_session::{Clock, FileStore, Session, Sessions as _};
 use weft_tools::{AdditionalDirectories, Approver, CallLimits, Extensions, ProtectedPaths, ToolRegistry};
@@ -16,7 +17,7 @@ use weft_types::{Origin, SessionHeader};
 
 use crate::config::{Config, settings};
 use crate::models::Providers;
-use crate::{permissions, prompt, tools};
+use crate::{mcp, permissions, prompt, tools};
 
 /// Makes the agents of a process. Clones are the same.
 #[derive(Clone)]
@@ -49,6 +50,7 @@ impl Composition {
         // What is wrong with the user's own settings stops the start, not the first session.
         shared.limits(&shared.config)?;
         tools::check(&shared.config)?;
+        mcp::limits(&shared.config)?;
         Ok(Self {
             shared: Arc::new(shared),
         })
@@ -58,7 +60,10 @@ impl Composition {
     async fn prepare(&self, asked: Asked) -> Result<Prepared, OpenError> {
         let shared = Arc::clone(&self.shared);
         let prepared = tokio::task::spawn_blocking(move || shared.prepare(asked)).await;
-        prepared.unwrap_or_else(|error| Err(OpenError::Failed(format!("failed to set up a session: {error}"))))
+        let mut prepared =
+            prepared.unwrap_or_else(|error| Err(OpenError::Failed(format!("failed to set up a session: {error}"))))?;
+        prepared.start_servers().await;
+        Ok(prepared)
     }
 }
 
@@ -67,6 +72,7 @@ struct Asked {
     cwd: PathBuf,
     /// Folders beside it.
     further: Vec<PathBuf>,
+    mcp_servers: Vec<weft_acp::McpServer>,
     lent: Extensions,
     approver: Arc<dyn Approver>,
 }
@@ -81,9 +87,25 @@ struct Prepared {
     lent: Extensions,
     approver: Arc<dyn Approver>,
     subagents: Arc<Subagents>,
+    mcp: mcp::Wanted,
+    companions: Vec<Arc<dyn Companion>>,
+    notices: Vec<String>,
 }
 
 impl Prepared {
+    /// Starts its MCP servers and gives it their tools. Subagents have the same ones.
+    async fn start_servers(&mut self) {
+        let servers = std::mem::take(&mut self.mcp.servers);
+        if servers.is_empty() {
+            return;
+        }
+        let mut started = Servers::start(servers, self.mcp.context.clone()).await;
+        started.register(&self.tools);
+        self.notices.extend(started.take_notices());
+        self.system = prompt::with_servers(&self.system, &started.instructions).into();
+        self.companions.push(Arc::new(mcp::Companions(started.servers)));
+    }
+
     /// Starts it, inside of the runtime, with what was chosen in its session. A model that is there no more is passed
     /// over.
     fn start(self, session: Arc<Session>, chosen: Chosen) -> Agent {
@@ -101,6 +123,8 @@ impl Prepared {
             lent: self.lent,
             approver: Some(self.approver),
             subagents: self.subagents,
+            companions: self.companions,
+            notices: self.notices,
             ..AgentOptions::new(session, self.models, self.tools.layer())
         })
     }
@@ -120,9 +144,15 @@ impl Shared {
         let Asked {
             cwd,
             further,
+            mcp_servers,
             lent,
             approver,
         } = asked;
+        let folders = mcp::Folders {
+            cwd: &cwd,
+            additional_directories: &further,
+        };
+        let mcp = mcp::wanted(config, mcp_servers, &folders, &self.providers.secret_variables)?;
         let lent = lent.with(Arc::new(AdditionalDirectories(further)));
         let models: Arc<dyn Models> = Arc::new(self.providers.table(config.text(&settings::MODEL)));
         let tools = tools::registry(config, &self.providers.secret_variables)?;
@@ -136,6 +166,9 @@ impl Shared {
             subagents: self.subagents(config, &models, &tools, limits)?,
             models,
             tools,
+            mcp,
+            companions: Vec::new(),
+            notices: Vec::new(),
         })
     }
 
@@ -201,6 +234,7 @@ impl AgentFactory for Composition {
             let asked = Asked {
                 cwd: session.cwd,
                 further: session.additional_directories,
+                mcp_servers: session.mcp_servers,
                 lent: session.lent,
                 approver: session.approver,
             };
@@ -218,6 +252,7 @@ impl AgentFactory for Composition {
             let asked = Asked {
                 cwd: session.cwd,
                 further: session.additional_directories,
+                mcp_servers: session.mcp_servers,
                 lent: session.lent,
                 approver: session.approver,
             };

@@ -12,6 +12,7 @@ use weft_providers::Facts;
 mod error;
 mod home;
 mod layer;
+mod mcp;
 mod model;
 mod provider;
 pub(crate) mod settings;
@@ -21,6 +22,7 @@ mod tests;
 pub(crate) use error::ConfigError;
 pub(crate) use home::Home;
 use layer::{Layer, Owner};
+pub(crate) use mcp::{MCP_KEYS, McpServer, Reached};
 pub(crate) use model::MODEL_KEYS;
 pub(crate) use provider::{Endpoint, PROVIDER_KEYS, Provider, ProviderKind};
 use settings::{Kind, Setting, Value};
@@ -51,6 +53,8 @@ pub(crate) struct Config {
     trust: Trust,
     /// What of the project's file counts, once there is one.
     pub(crate) project: TrustState,
+    /// The MCP servers by name.
+    pub(crate) servers: BTreeMap<String, McpServer>,
     /// What the user told of models, by `provider/model`.
     pub(crate) models: BTreeMap<String, Facts>,
 }
@@ -61,6 +65,7 @@ impl Config {
         let Layer {
             values,
             providers,
+            servers,
             models,
             ..
         } = Layer::read(&home.join("config.toml"), Owner::User)?;
@@ -80,6 +85,7 @@ impl Config {
             providers,
             trust: Trust::below(home),
             project: TrustState::NotNeeded,
+            servers,
             models,
         })
     }
@@ -110,6 +116,7 @@ impl Config {
 
     /// Puts a layer over what is set: lists of rules add up, all else is replaced.
     fn put_over(&mut self, layer: Layer) {
+        self.servers.extend(layer.servers);
         for (key, value) in layer.values {
             match (self.values.get_mut(key), value) {
                 (Some(Value::Rules(rules)), Value::Rules(more)) => rules.extend(more),

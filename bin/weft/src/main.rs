@@ -13,6 +13,7 @@ mod compose;
 mod config;
 mod ending;
 mod logging;
+mod mcp;
 mod models;
 mod permissions;
 mod prompt;

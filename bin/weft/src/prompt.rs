@@ -11,6 +11,14 @@ pub(crate) fn main_agent(cwd: &Path) -> String {
     )
 }
 
+/// A prompt with what MCP servers say of their tools behind it.
+pub(crate) fn with_servers(prompt: &str, instructions: &[String]) -> String {
+    std::iter::once(prompt)
+        .chain(instructions.iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
 /// The system prompt of the agents that another agent started. It names no folder: all of them share it,
 /// and their tools know where they work.
 pub(crate) fn subagent() -> String {

@@ -29,7 +29,7 @@ use crate::session::{OpenSession, Prompt};
 use crate::ticker::Ticker;
 use crate::view::SessionView;
 use crate::{AcpOptions, NewSession};
-use setup::{check_folders, mcp_servers, unavailable};
+use setup::{check_folders, mcp_servers};
 use table::Table;
 
 pub(crate) use load::LoadRequest;
@@ -145,10 +145,6 @@ impl Bridge {
         let _place = self.reserve(id.clone())?;
         let session: Arc<str> = id.as_str().into();
         let approver = Arc::new(Permissions::new(Arc::clone(&session), client.clone()));
-        let notes = unavailable(&servers)
-            .into_iter()
-            .map(|text| Note::of_setup(1, text))
-            .collect();
         let opening = NewSession {
             id: id.clone(),
             cwd: request.cwd,
@@ -159,7 +155,7 @@ impl Bridge {
         };
         let agent = self.options.agents.open(opening).await?;
         let spending = Spending::new(Arc::clone(agent.models()));
-        let view = self.view(Arc::clone(&session), &agent, spending, notes);
+        let view = self.view(Arc::clone(&session), &agent, spending, Vec::new());
         let setup = Setup::new(session, &agent);
         approver.look_at(agent.id(), Arc::downgrade(&view));
         self.publish(OpenSession::new(id, agent, view)).await?;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use crate::args::{DocsArgs, DocsPart};
 use crate::config::settings::SETTINGS;
-use crate::config::{MODEL_KEYS, PROVIDER_KEYS, settings};
+use crate::config::{MCP_KEYS, MODEL_KEYS, PROVIDER_KEYS, settings};
 use crate::tools;
 
 /// Prints the part asked for.
@@ -71,6 +71,14 @@ fn configuration() -> String {
     );
     text.push_str("| Key | What it takes |\n|---|---|\n");
     for (key, takes) in MODEL_KEYS {
+        let _infallible = writeln!(text, "| `{key}` | {takes} |");
+    }
+    text.push_str(
+        "\n## MCP servers\n\nEach `[mcp.NAME]` is one server. In all texts but `cwd` and the lists of tools, `${NAME}` stands for \
+         an environment variable of weft's.\n\n",
+    );
+    text.push_str("| Key | What it takes |\n|---|---|\n");
+    for (key, takes) in MCP_KEYS {
         let _infallible = writeln!(text, "| `{key}` | {takes} |");
     }
     text.push_str(ENVIRONMENT);

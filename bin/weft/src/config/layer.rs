@@ -11,6 +11,7 @@ use weft_agent::Rules;
 use weft_providers::Facts;
 
 use super::error::{ConfigError, Source};
+use super::mcp::{McpServer, parse_server};
 use super::model::parse_models;
 use super::provider::{Provider, parse_providers};
 use super::settings::{Kind, SETTINGS, Setting, Value};
@@ -44,6 +45,7 @@ pub(crate) struct Layer {
     pub(crate) providers: BTreeMap<String, Provider>,
     /// What a project's file sets that needs trust, whether it counts or not.
     pub(crate) powers: Powers,
+    pub(crate) servers: BTreeMap<String, McpServer>,
     /// What the user told of models, by `provider/model`.
     pub(crate) models: BTreeMap<String, Facts>,
 }
@@ -96,6 +98,11 @@ impl Layer {
                     return Err(source.error(at, refusal(&key)));
                 }
                 self.values.insert(setting.key, read_value(source, setting, value)?);
+            } else if prefix == "mcp."
+                && let Some(table) = value.get_ref().as_table()
+            {
+                let server = parse_server(source, name.get_ref(), at, table)?;
+                self.servers.insert(name.get_ref().to_string(), server);
             } else if is_table(&key) {
                 let Some(inner) = value.get_ref().as_table() else {
                     let found = value.get_ref().type_str();
@@ -173,7 +180,12 @@ fn unknown(key: &str, prefix: &str) -> String {
         known.extend(["providers", "models"]);
     }
     known.dedup();
-    format!("{key}: unknown key, expected one of {}", known.join(", "))
+    let or = if prefix == "mcp." {
+        ", or a table that is a server"
+    } else {
+        ""
+    };
+    format!("{key}: unknown key, expected one of {}{or}", known.join(", "))
 }
 
 fn read_value(source: Source<'_>, setting: &Setting, value: &Spanned<DeValue<'_>>) -> Result<Value, ConfigError> {

@@ -100,7 +100,10 @@ fn an_unknown_key_names_the_known_ones() {
     let error = Layer::parse(Path::new("config.toml"), "modell = \"x\"\n", Owner::User).expect_err("must be refused");
     let error = error.to_string();
     let expected = "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, ";
-    assert!(error.starts_with(expected) && error.ends_with(", providers, models"), "{error}");
+    assert!(
+        error.starts_with(expected) && error.ends_with(", providers, models"),
+        "{error}"
+    );
     refused(
         "agent = 3\n",
         "config.toml:1:9: agent: found a value of type integer, expected a table",

@@ -19,7 +19,7 @@ use weft_agent::Chosen;
 use weft_session::{Opening, StoreError};
 use weft_types::{Origin, SessionHeader, SessionId};
 
-use super::setup::{Setup, check_folders, is_same_folder, mcp_servers, unavailable};
+use super::setup::{Setup, check_folders, is_same_folder, mcp_servers};
 use super::stored::blocking;
 use super::table::Place;
 use super::{Bridge, closing};
@@ -157,7 +157,7 @@ impl Load {
             spending,
         } = history;
         let mut notes = replay.map(Replay::into_notes).unwrap_or_default();
-        let told = told.into_iter().chain(unavailable(&self.servers)).enumerate();
+        let told = told.into_iter().enumerate();
         notes.extend(told.map(|(at, text)| Note::of_setup(at + 1, text)));
         let stored = blocking(move || opening.finish()).await??;
         self.go_on()?;

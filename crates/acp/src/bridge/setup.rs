@@ -135,15 +135,55 @@ fn mcp_server(server: schema::McpServer) -> Result<McpServer, RequestError> {
     Ok(McpServer { name, transport })
 }
 
-/// What the user is told of servers that the session does without. Editors send the servers of their own
-/// settings to every agent, so that refusing them would refuse the session.
-pub(super) fn unavailable(servers: &[McpServer]) -> Option<String> {
-    let name = |server: &McpServer| format!("`{}`", server.name.replace(['`', '\n', '\r'], " "));
-    let names: Vec<String> = servers.iter().map(name).collect();
-    (!servers.is_empty()).then(|| {
-        format!(
-            "MCP servers are not supported yet: the tools of {} are not available in this session",
-            names.join(", ")
-        )
-    })
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(servers: Value) -> Result<Vec<McpServer>, RequestError> {
+        mcp_servers(serde_json::from_value(servers).expect("servers as the schema has them"))
+    }
+
+    #[test]
+    fn servers_of_every_known_kind_are_passed_on() {
+        let servers = json!([
+            {"name": "a", "command": "/bin/a", "args": ["-x"], "env": [{"name": "K", "value": "v"}]},
+            {"type": "http", "name": "b", "url": "https://b", "headers": [{"name": "H", "value": "w"}]},
+            {"type": "sse", "name": "c", "url": "https://c", "headers": []},
+        ]);
+        let expected = [
+            (
+                "a",
+                McpTransport::Stdio {
+                    command: "/bin/a".into(),
+                    args: vec!["-x".into()],
+                    env: vec![("K".into(), "v".into())],
+                },
+            ),
+            (
+                "b",
+                McpTransport::Http {
+                    url: "https://b".into(),
+                    headers: vec![("H".into(), "w".into())],
+                },
+            ),
+            ("c", McpTransport::Sse),
+        ];
+        let expected = expected.map(|(name, transport)| McpServer {
+            name: name.to_owned(),
+            transport,
+        });
+        assert_eq!(read(servers).expect("they are good"), expected);
+    }
+
+    #[test]
+    fn two_servers_of_one_name_are_refused() {
+        let server = json!({"name": "a", "command": "/bin/a", "args": [], "env": []});
+        let refused = read(json!([server, server])).expect_err("they have one name");
+        assert!(
+            format!("{refused:?}").contains("`mcpServers` names two servers `a`"),
+            "{refused:?}"
+        );
+    }
 }

@@ -160,25 +160,6 @@ async fn lod05_a_resume_shows_nothing_and_the_model_knows_it_all() {
 }
 
 #[tokio::test]
-async fn servers_that_a_loaded_session_does_without_are_named_in_its_first_turn() {
-    let (world, session, _) = talked().await;
-    let (_world, mut client) = beside(&world).await;
-    let server = json!({ "name": "files", "command": "/bin/files", "args": [], "env": [] });
-    let params = json!({ "sessionId": session, "cwd": "/", "mcpServers": [server] });
-    assert_eq!(client.call("session/load", params).await["result"], json!({}));
-    assert!(
-        client
-            .updates()
-            .iter()
-            .all(|update| !text_of_update(update).contains("MCP"))
-    );
-    client.prompt(&session, "question two").await;
-    let first = text_of_update(&client.updates()[0]);
-    assert!(first.contains("MCP") && first.contains("`files`"), "{first}");
-    client.end().await;
-}
-
-#[tokio::test]
 async fn a_loaded_session_can_be_closed_and_loaded_again() {
     let (world, session, live) = talked().await;
     let (next, mut client) = beside(&world).await;

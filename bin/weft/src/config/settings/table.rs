@@ -372,6 +372,34 @@ pub(crate) static WORKFLOW_RESULT: Setting = count(
     1_000_000,
     "The most characters of a run's return value that the model is given.",
 );
+pub(crate) static MCP_STARTUP: Setting = millis(
+    "mcp.startup_timeout",
+    10 * SECOND,
+    100,
+    25 * SECOND,
+    "How long an MCP server may take until it has said what it offers; a slower one is left out of the session.",
+);
+pub(crate) static MCP_CALL: Setting = millis(
+    "mcp.call_timeout",
+    10 * MINUTE,
+    SECOND,
+    24 * HOUR,
+    "How long a call of an MCP server's tool may go without an answer and without progress.",
+);
+pub(crate) static MCP_OUTPUT: Setting = count(
+    "mcp.max_output_chars",
+    50_000,
+    1_000,
+    1_000_000,
+    "The most characters of an MCP server's result that the model is given; the rest is left out.",
+);
+pub(crate) static MCP_TOOLS: Setting = count(
+    "mcp.max_tools",
+    200,
+    1,
+    10_000,
+    "The most tools that all MCP servers of a session may offer together; more are left out.",
+);
 pub(crate) static LINE_LIMIT: Setting = of_process(count(
     "acp.line_limit_bytes",
     32 * MIB,
@@ -502,6 +530,10 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &WORKFLOW_HEAP,
     &WORKFLOW_SCRIPT,
     &WORKFLOW_RESULT,
+    &MCP_STARTUP,
+    &MCP_CALL,
+    &MCP_OUTPUT,
+    &MCP_TOOLS,
     &LINE_LIMIT,
     &IMAGE_BYTES,
     &FILE_TIMEOUT,
