@@ -175,6 +175,7 @@ fn file(cache: &Path, provider: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use weft_providers::{EndpointConfig, OpenAiChat};
 
     use super::*;
@@ -228,6 +229,61 @@ mod tests {
         }
         let ids: Vec<String> = discovery.catalogue.list(None).into_iter().map(|info| info.id).collect();
         assert_eq!(ids, ["a b/m"]);
+    }
+
+    /// An endpoint that answers one request with a list of one model.
+    async fn endpoint() -> (String, tokio::task::JoinHandle<()>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let base_url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let serving = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("a client");
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                stream.read_buf(&mut head).await.expect("a request");
+            }
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 23\r\n\r\n{\"data\":[{\"id\":\"new\"}]}";
+            stream.write_all(answer.as_bytes()).await.expect("the client reads");
+        });
+        (base_url, serving)
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_of_which_nothing_is_kept_is_asked_once_in_the_background() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (base_url, serving) = endpoint().await;
+        let mut asked = discovery(folder.path());
+        asked.sources = vec![source(&base_url)];
+        asked.start();
+        asked.start();
+        let mut asking = std::mem::take(&mut *asked.asking.lock().expect("no panic"));
+        assert_eq!(asking.len(), 1);
+        asking.join_next().await.expect("a task").expect("no panic");
+        serving.await.expect("served");
+        let ids: Vec<String> = asked.catalogue.list(None).into_iter().map(|info| info.id).collect();
+        assert_eq!(ids, ["a b/new"]);
+        // What was kept is new, so that the next process asks nobody.
+        let mut next = discovery(folder.path());
+        next.sources = vec![source(&base_url)];
+        next.start();
+        assert!(next.asking.lock().expect("no panic").is_empty());
+        assert_eq!(next.catalogue.list(None).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_whose_key_a_command_prints_is_asked_only_when_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (base_url, serving) = endpoint().await;
+        let mut asked = discovery(folder.path());
+        asked.sources = vec![Source {
+            only_when_told: true,
+            ..source(&base_url)
+        }];
+        asked.start();
+        assert!(asked.asking.lock().expect("no panic").is_empty());
+        let failures = asked.refresh().await;
+        assert!(failures.is_empty(), "{failures:?}");
+        serving.await.expect("served");
+        assert_eq!(asked.catalogue.list(None).len(), 1);
     }
 
     #[test]
