@@ -2,8 +2,7 @@
 //!
 //! [`Powers`] are the settings of a project's `.weft/config.toml` that [need trust](needs_trust), in a form that can be
 //! compared and shown. [`Trust`] remembers in the user's own folder what the user said yes to, word for word, so that a
-//! project which sets anything else asks again. Nothing but the user's own word (`weft trust`, or `/trust` typed into a
-//! conversation) gives it; no tool and no model does.
+//! project which sets anything else asks again. `weft trust` is the only way to say it; no session does.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -41,6 +41,9 @@ pub(crate) struct ExecArgs {
     /// The folder to work in, instead of the current one.
     #[arg(long, short = 'C', value_name = "DIR", conflicts_with = "session")]
     pub(crate) cd: Option<PathBuf>,
+    /// A further folder to work in, as in the first one; may be given several times.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) add_dir: Vec<PathBuf>,
     /// Goes on with this session, in its folder. The beginning of an id is enough.
     #[arg(long, value_name = "ID", conflicts_with = "continue_last")]
     pub(crate) session: Option<String>,

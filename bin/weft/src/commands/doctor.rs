@@ -139,6 +139,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("sessions", storage::sessions),
     ("model", model::check),
     ("tools", surroundings::tools),
+    ("sandbox", surroundings::sandbox),
     ("processes", surroundings::processes),
     ("limits", surroundings::limits),
     ("editor", editors::check),

@@ -181,6 +181,27 @@ fn another_folder_is_worked_in_where_one_is_named() {
 }
 
 #[test]
+fn a_further_folder_is_read_without_a_question() {
+    let world = World::new(
+        "[[reply]]\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"read\"\narguments = { path = \"../elsewhere/file\" }\n\n\
+         [[reply]]\nstep = 2\ntext = \"Done.\"\n",
+    );
+    world.write("elsewhere/file", "hidden\n");
+    let denied = world.weft(&["exec", "x"]);
+    assert!(
+        denied.err.contains("denied, since nobody can be asked: read"),
+        "{denied:?}"
+    );
+    let ran = world.weft(&["exec", "--add-dir", "../elsewhere", "x"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let none = world.weft(&["exec", "--add-dir", "../nowhere", "x"]);
+    assert!(
+        none.code == 1 && none.err.contains("failed to find the folder ../nowhere"),
+        "{none:?}"
+    );
+}
+
+#[test]
 fn how_the_model_ended_is_told_by_the_exit_code() {
     let refusal = World::new("[[reply]]\ntext = \"No.\"\nstop = \"refusal\"\n").weft(&["exec", "x"]);
     assert_eq!(

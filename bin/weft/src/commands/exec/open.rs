@@ -55,7 +55,15 @@ fn last_of(store: &FileStore, folder: &Path) -> anyhow::Result<SessionId> {
 
 /// The folder of a fresh session: it is there, and its name is without links.
 fn folder(job: &Job<'_>) -> anyhow::Result<PathBuf> {
-    let given = job.args.cd.as_deref().unwrap_or(Path::new("."));
+    named(job.args.cd.as_deref().unwrap_or(Path::new(".")))
+}
+
+/// The further folders, likewise.
+fn further(job: &Job<'_>) -> anyhow::Result<Vec<PathBuf>> {
+    job.args.add_dir.iter().map(|folder| named(folder)).collect()
+}
+
+fn named(given: &Path) -> anyhow::Result<PathBuf> {
     let folder = (given.canonicalize()).with_context(|| format!("failed to find the folder {}", given.display()))?;
     anyhow::ensure!(
         folder.is_dir(),
@@ -71,7 +79,7 @@ async fn fresh(job: &Job<'_>, denier: &Arc<Denier>) -> anyhow::Result<Agent> {
     let session = NewSession {
         id: mint_session_id(),
         cwd,
-        additional_directories: Vec::new(),
+        additional_directories: further(job)?,
         mcp_servers: Vec::new(),
         lent: Extensions::new(),
         approver: Arc::clone(denier) as _,
@@ -97,7 +105,7 @@ async fn again(job: &Job<'_>, denier: &Arc<Denier>, id: SessionId) -> anyhow::Re
     tell_trust(job, &cwd)?;
     let stored = LoadSession {
         cwd,
-        additional_directories: Vec::new(),
+        additional_directories: further(job)?,
         mcp_servers: Vec::new(),
         lent: Extensions::new(),
         approver: Arc::clone(denier) as _,
