@@ -27,6 +27,8 @@ pub(crate) use model::MODEL_KEYS;
 pub(crate) use provider::{Endpoint, PROVIDER_KEYS, Provider, ProviderKind};
 use settings::{Kind, Setting, Value};
 
+use weft_agent::Rules;
+
 use crate::trust::{Powers, Trust, TrustState};
 
 /// Where a project's own settings stand.
@@ -123,6 +125,28 @@ impl Config {
                 (_, value) => drop(self.values.insert(key, value)),
             }
         }
+    }
+
+    /// Adds rules of the command line to those of the files, which they cannot weaken: the strictest holds.
+    pub(crate) fn add_rules(
+        &mut self,
+        setting: &'static Setting,
+        origin: &str,
+        rules: &[String],
+    ) -> Result<(), ConfigError> {
+        for rule in rules {
+            Rules::check(rule).map_err(|error| ConfigError::Override {
+                origin: origin.to_owned(),
+                found: rule.clone(),
+                expected: format!("a rule such as `bash(git status *)`: {error}"),
+            })?;
+        }
+        match self.values.get_mut(setting.key) {
+            Some(Value::Rules(there)) => there.extend_from_slice(rules),
+            _ if rules.is_empty() => {}
+            _ => drop(self.values.insert(setting.key, Value::Rules(rules.to_vec()))),
+        }
+        Ok(())
     }
 
     /// The folder of the user's own files.

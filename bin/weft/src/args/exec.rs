@@ -11,7 +11,7 @@ use clap::Args;
 The answer goes to stdout, everything else to stderr. What is piped into stdin
 is put below the prompt, or is the prompt where there is none or it is `-`.
 Nobody is asked anything: a call that would need a question is denied, which
-the model is told and you are on stderr; --mode says what needs none.
+the model is told and you are on stderr; --mode and --allow say what needs none.
 The session is kept like any other: weft sessions list shows it.
 
 With --json, JSON Lines: the session's header, each event of its log as it
@@ -22,6 +22,7 @@ Examples:
   weft exec 'What does this project do?'
   git diff | weft exec 'Review this change' > review.md
   weft exec --mode accept-edits --timeout 10m 'Fix the typos in docs/'
+  weft exec --allow 'bash(cargo test *)' 'Which tests fail, and why?'
   weft exec --continue 'And in the README?'
   weft exec --output-schema todo.schema.json 'List the TODOs' | jq '.todos[]'
   weft exec --json 'List the TODOs' | jq 'select(.type == \"result\")'
@@ -56,6 +57,12 @@ pub(crate) struct ExecArgs {
     /// What tools may do without a question: `plan`, `ask`, `accept-edits` or `full`.
     #[arg(long, env = "WEFT_MODE")]
     pub(crate) mode: Option<String>,
+    /// Allows calls without a question, such as `bash(git diff *)`; may be given several times.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// Denies calls whatever the mode is, such as `read(secrets/**)`; may be given several times.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) deny: Vec<String>,
     /// The most model requests of the turn.
     #[arg(long, value_name = "N")]
     pub(crate) max_steps: Option<String>,

@@ -135,6 +135,7 @@ type Check = fn(&Patient) -> Vec<Finding>;
 const CHECKS: &[(&str, Check)] = &[
     ("configuration", configuration::check),
     ("trust", configuration::trust),
+    ("permissions", configuration::permissions),
     ("home", storage::home),
     ("sessions", storage::sessions),
     ("model", model::check),

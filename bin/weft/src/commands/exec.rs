@@ -40,7 +40,9 @@ const USAGE: u8 = 2;
 pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
     let home = Home::find()?;
     logging::init(&home.config);
-    let config = Config::load(&home.config, &overrides(args))?;
+    let mut config = Config::load(&home.config, &overrides(args))?;
+    config.add_rules(&settings::ALLOW, "--allow", &args.allow)?;
+    config.add_rules(&settings::DENY, "--deny", &args.deny)?;
     // Before anything is started: reading stdin may take as long as it likes, and Ctrl-C ends it.
     let prompt = match prompt::of(args.prompt.as_deref(), config.size(&settings::LINE_LIMIT))? {
         Ok(text) => vec![ContentBlock::text(text)],

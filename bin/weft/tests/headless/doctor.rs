@@ -147,7 +147,7 @@ fn online_asks_the_model() {
 #[test]
 fn what_a_project_sets_without_trust_is_found() {
     let world = World::new(HELLO);
-    world.write("project/.weft/config.toml", "[mcp.db]\ncommand = \"npx\"\n");
+    world.write("project/.weft/config.toml", "permissions.allow = [\"bash\"]\n");
     let ran = doctor(&world, &[]);
     assert_eq!(ran.code, 0, "{ran:?}");
     says(&ran, "1 of the project's settings are left aside", "weft trust ");
@@ -155,6 +155,16 @@ fn what_a_project_sets_without_trust_is_found() {
     let ran = doctor(&world, &[]);
     assert_eq!(ran.code, 1, "{ran:?}");
     says(&ran, "trust.json", "move it away");
+}
+
+#[test]
+fn rules_that_cannot_be_read_are_found() {
+    let world = World::new(HELLO);
+    assert!(doctor(&world, &[]).out.contains("ok    permissions    mode ask\n"));
+    world.write("home/permissions.toml", "projects = 3\n");
+    let ran = doctor(&world, &[]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    says(&ran, "permissions.toml", "delete permissions.toml");
 }
 
 #[test]

@@ -130,6 +130,28 @@ fn what_would_need_a_question_is_denied_and_said() {
 }
 
 #[test]
+fn rules_allow_and_deny() {
+    let world = World::new(&shell("touch made"));
+    let denied = world.weft(&["exec", "--mode", "full", "--deny", "bash(touch *)", "Make it"]);
+    assert_eq!((denied.code, denied.out.as_str()), (0, "Done.\n"), "{denied:?}");
+    assert!(!world.path("project/made").exists());
+    let ran = world.weft(&["exec", "--allow", "bash(touch *)", "Make it"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str(), ran.err.as_str()),
+        (0, "Done.\n", ""),
+        "{ran:?}"
+    );
+    assert!(world.path("project/made").exists());
+    let bad = world.weft(&["exec", "--allow", "bash(touch", "Make it"]);
+    assert_eq!((bad.code, bad.out.as_str()), (1, ""), "{bad:?}");
+    assert!(
+        bad.err
+            .starts_with("weft: --allow: found \"bash(touch\", expected a rule"),
+        "{bad:?}"
+    );
+}
+
+#[test]
 fn mode_full_lets_it_work() {
     let world = World::new(&shell("touch made"));
     let ran = world.weft(&["exec", "--mode", "full", "Make it"]);

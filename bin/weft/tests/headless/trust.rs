@@ -29,3 +29,66 @@ fn what_is_left_aside_is_said_before_the_turn() {
     assert!(ran.err.contains(&hint), "{ran:?}");
     assert!(!world.path("project/ran").exists());
 }
+
+/// A project that allows its own command.
+fn allowing(world: &World, rule: &str) {
+    world.write(
+        "project/.weft/config.toml",
+        &format!("permissions.allow = [\"{rule}\"]\n"),
+    );
+}
+
+#[test]
+fn a_project_allows_nothing_before_the_user_said_yes_to_exactly_that() {
+    let world = World::new(
+        "[[reply]]\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"bash\"\narguments = { command = \"touch ran\" }\n\n\
+         [[reply]]\nstep = 2\ntext = \"Done.\"\n",
+    );
+    let ran = |world: &World| {
+        let _gone = std::fs::remove_file(world.path("project/ran"));
+        world.weft(&["exec", "x"]);
+        world.path("project/ran").exists()
+    };
+    allowing(&world, "bash(touch *)");
+    assert!(!ran(&world), "before any word");
+
+    let asked = world.weft(&["trust"]);
+    assert_eq!(asked.code, 1, "{asked:?}");
+    assert!(
+        asked.out.contains("\n  permissions.allow = [\"bash(touch *)\"]\n"),
+        "{asked:?}"
+    );
+    assert!(
+        asked.err.contains("nobody can be asked here, so nothing is trusted"),
+        "{asked:?}"
+    );
+    assert!(!ran(&world), "nobody answered");
+
+    assert_eq!(world.weft(&["trust", "--yes"]).code, 0);
+    assert!(ran(&world), "trusted");
+    let list = world.weft(&["trust", "--list"]);
+    let expected = format!(
+        "{}\n  permissions.allow = [\"bash(touch *)\"]\n",
+        world.project().display()
+    );
+    assert_eq!(list.out, expected);
+
+    allowing(&world, "bash(touch ran)");
+    assert!(!ran(&world), "it is another rule");
+    assert!(world.weft(&["exec", "x"]).err.contains("it is not what you trusted"));
+    allowing(&world, "bash(touch *)");
+    assert!(ran(&world), "what was trusted is back");
+
+    assert_eq!(world.weft(&["trust", "--revoke"]).code, 0);
+    assert!(!ran(&world), "revoked");
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_not_trusted() {
+    let world = World::new("[[reply]]\ntext = \"Hello.\"\n");
+    allowing(&world, "bash(touch");
+    let ran = world.weft(&["trust", "--yes"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
+    assert!(ran.err.contains("config.toml:1:"), "{ran:?}");
+    assert!(!world.path("home/trust.json").exists());
+}

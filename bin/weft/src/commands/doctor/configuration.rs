@@ -2,8 +2,8 @@
 
 use super::{Finding, Patient};
 use crate::config::{ConfigError, project_file};
-use crate::tools;
 use crate::trust::{Trust, TrustState};
+use crate::{permissions, tools};
 
 const MEND: &str = "correct that place; docs/configuration.md lists every setting";
 
@@ -66,5 +66,19 @@ pub(super) fn trust(patient: &Patient) -> Vec<Finding> {
             let count = powers.lines().count();
             Finding::warn(format!("{count} of the project's settings are left aside"), ask)
         }
+    }]
+}
+
+/// Whether the rules of the configuration and those kept for the project can be read.
+pub(super) fn permissions(patient: &Patient) -> Vec<Finding> {
+    let Some(config) = patient.effective() else {
+        return Vec::new();
+    };
+    vec![match permissions::open(&config, &patient.project) {
+        Ok(permissions) => Finding::ok(format!("mode {}", permissions.mode())),
+        Err(error) => Finding::fail(
+            format!("{error:#}"),
+            "mend that rule, or delete permissions.toml to lose what you answered for projects",
+        ),
     }]
 }

@@ -100,7 +100,9 @@ impl Output {
             self.say(&problem);
         }
         if !outcome.denied.is_empty() {
-            self.say("hint: --mode accept-edits allows changes of files, --mode full everything");
+            self.say(
+                "hint: --allow RULE allows such calls, --mode accept-edits changes of files, --mode full everything",
+            );
         }
         self.lock().failure.take().map_or(Ok(()), Err)
     }
