@@ -161,7 +161,7 @@ fn what_a_project_sets_without_trust_is_found() {
 fn rules_that_cannot_be_read_are_found() {
     let world = World::new(HELLO);
     assert!(doctor(&world, &[]).out.contains("ok    permissions    mode ask\n"));
-    world.write("home/permissions.toml", "projects = 3\n");
+    world.write("home/permissions.toml", "projects = \n");
     let ran = doctor(&world, &[]);
     assert_eq!(ran.code, 1, "{ran:?}");
     says(&ran, "permissions.toml", "delete permissions.toml");

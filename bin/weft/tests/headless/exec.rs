@@ -120,7 +120,7 @@ fn what_would_need_a_question_is_denied_and_said() {
             .starts_with("weft: denied, since nobody can be asked: bash: touch made\n"),
         "{ran:?}"
     );
-    assert!(ran.err.contains("hint: --mode"), "{ran:?}");
+    assert!(ran.err.contains("hint: --allow RULE"), "{ran:?}");
     assert!(!world.path("project/made").exists());
     let denied = world.weft(&["exec", "--json", "Make it"]).result();
     assert_eq!(

@@ -54,7 +54,11 @@ fn endpoint(kind: &ProviderKind) -> Option<&Endpoint> {
     }
 }
 
+/// The variable that should hold the key and does not. One that a command tells is asked for with the first request.
 fn lacks(endpoint: &Endpoint) -> Option<&str> {
+    if endpoint.api_key_command.is_some() {
+        return None;
+    }
     let variable = endpoint.api_key_env.as_deref()?;
     let is_set = std::env::var(variable).is_ok_and(|key| !key.is_empty());
     (!is_set).then_some(variable)
@@ -77,7 +81,8 @@ fn in_the_clear(endpoint: &Endpoint) -> Option<Finding> {
     let is_local = ["127.", "localhost", "[::1]"]
         .iter()
         .any(|local| host.starts_with(local));
-    (endpoint.api_key_env.is_some() && !is_local).then(|| {
+    let has_key = endpoint.api_key_env.is_some() || endpoint.api_key_command.is_some();
+    (has_key && !is_local).then(|| {
         Finding::warn(
             format!("the key goes to {host} without encryption"),
             "write https:// in base_url",
