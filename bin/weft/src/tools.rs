@@ -9,7 +9,7 @@ use weft_agent::AgentTool;
 use weft_tool_workflow::{WorkflowTool, WorkflowToolConfig};
 use weft_tools::{ProgressLimits, Tool, ToolLimits, ToolRegistry};
 use weft_toolset::sandbox::{self, Level, Report, SandboxConfig, SandboxMode, SandboxNetwork};
-use weft_toolset::{Bash, BashConfig, Edit, Environment, FilesConfig, Glob, Grep, Read, SearchConfig, Write};
+use weft_toolset::{Bash, BashConfig, Edit, Environment, FilesConfig, Glob, Grep, Read, SearchConfig, Todo, Write};
 use weft_workflow_js::{EngineConfig, JsEngine};
 
 use crate::config::Config;
@@ -56,6 +56,7 @@ fn all(config: &Config, secret_variables: &[String], sandbox: Report) -> anyhow:
         line_chars: config.size(&settings::LINE_CHARS),
         max_bytes: config.size(&settings::FILE_BYTES),
         diff_bytes: config.size(&settings::DIFF_BYTES),
+        image_bytes: config.size(&settings::PICTURE_BYTES),
     };
     let search = SearchConfig {
         results: config.size(&settings::SEARCH_RESULTS),
@@ -69,6 +70,7 @@ fn all(config: &Config, secret_variables: &[String], sandbox: Report) -> anyhow:
         Arc::new(Glob::new(search.clone())?),
         Arc::new(Grep::new(search)?),
         Arc::new(bash(config, secret_variables, sandbox)?),
+        Arc::new(Todo),
         Arc::new(AgentTool),
         Arc::new(workflow(config)?),
     ])

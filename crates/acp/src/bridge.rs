@@ -215,11 +215,15 @@ impl Bridge {
         Ok(schema::SetSessionConfigOptionResponse::new(options))
     }
 
-    /// Cancels a session's turn; unknown and idle sessions are left alone.
+    /// Cancels a session's turn, or a subagent that the client was told of; unknown and idle sessions are left alone.
     pub(crate) fn cancel(&self, id: &schema::SessionId) {
         if let Ok(session) = self.find(id) {
             session.cancel();
+            return;
         }
+        let id = SessionId::new(&*id.0);
+        let open: Vec<_> = self.table().open.values().cloned().collect();
+        open.iter().any(|session| session.cancel_child(&id));
     }
 
     /// Closes a session; resolves when it is quiet and its prompt answered.

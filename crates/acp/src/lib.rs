@@ -16,6 +16,7 @@
 mod bridge;
 mod client_files;
 mod extension;
+mod family;
 mod options;
 mod outbox;
 mod permission;

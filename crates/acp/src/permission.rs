@@ -2,6 +2,7 @@
 //!
 //! A question is asked about a card that the client has seen. The session's own calls have theirs; a call of a subagent
 //! is given one on the session that the user works in, whose title says who asks ([`SessionView::member_question`]).
+//! A client that is shown subagents as sessions of their own is asked on the subagent's.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -55,11 +56,16 @@ impl Permissions {
     fn question(&self, request: &ApprovalRequest) -> Option<schema::RequestPermissionRequest> {
         let (agent, view) = self.cards.get()?;
         let view = view.upgrade()?;
-        let card = match &request.asker {
-            Some(asker) => view.member_question(request, asker)?,
-            None => view.question(request).filter(|_| *agent == request.agent)?,
+        let (session, card) = match &request.asker {
+            Some(asker) => match view.child(&asker.session) {
+                Some(child) => (asker.session.as_str().into(), child.question(request)?),
+                None => (Arc::clone(&self.session), view.member_question(request, asker)?),
+            },
+            None => {
+                let card = view.question(request).filter(|_| *agent == request.agent)?;
+                (Arc::clone(&self.session), card)
+            }
         };
-        let session = Arc::clone(&self.session);
         Some(schema::RequestPermissionRequest::new(session, card, options(request)))
     }
 }

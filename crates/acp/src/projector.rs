@@ -4,7 +4,7 @@
 //! is the same function for a live session and for the replay of a log. What differs in a replay is what
 //! goes in: there are no deltas and no observations, so that the assembled messages are shown and every card
 //! has only its first and its final state. The single choice is [`Mode`]: the user's own words are shown in
-//! a replay, and not echoed live.
+//! a replay and of a subagent, and not echoed live.
 //!
 //! Cards are made in [`card`] from the views that the tools give; nothing here looks at a tool's name.
 
@@ -17,10 +17,12 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use weft_agent::children_in;
 use weft_session::{Delta, DeltaKind};
 use weft_tools::{ApprovalRequest, Asker, ProgressView, ResultForView, ToolRegistry, ToolResult};
-use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, ToolErrorRecord, TurnEnd};
+use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, SessionId, ToolErrorRecord, TurnEnd};
 
+use crate::family::past;
 use crate::sdk::schema;
 use crate::selectors::{Choice, Form, Selectors};
 use crate::wire::{self, text_update};
@@ -34,6 +36,8 @@ pub(crate) use usage::Spending;
 pub(crate) struct ClientProfile {
     /// Whether it takes the output of terminals that the agent owns, in `_meta`.
     pub(crate) terminal_output: bool,
+    /// Whether it takes subagents as sessions of their own.
+    pub(crate) subagents: bool,
     /// Whether it reads files for the agent.
     pub(crate) reads_files: bool,
     /// Whether it writes files for the agent.
@@ -51,6 +55,7 @@ impl ClientProfile {
         let terminal_output = meta.and_then(|meta| meta.get("terminal_output"));
         let session = capabilities.session.as_ref();
         Self {
+            subagents: capabilities.subagents.is_some(),
             terminal_output: terminal_output == Some(&serde_json::Value::Bool(true)),
             reads_files: capabilities.fs.read_text_file,
             writes_files: capabilities.fs.write_text_file,
@@ -67,6 +72,8 @@ pub(crate) enum Mode {
     Live,
     /// A client that is shown what happened before.
     Replay,
+    /// A client that looks on while somebody else prompts.
+    Child,
 }
 
 /// The message that a delta is a piece of.
@@ -202,7 +209,7 @@ impl Projector {
         match &event.body {
             EventBody::TurnStart { .. } => self.in_turn = true,
             EventBody::UserMessage { turn, content } => {
-                if self.mode == Mode::Replay {
+                if self.mode != Mode::Live {
                     user_message(*turn, content, show);
                 }
                 self.show_notes(show);
@@ -247,7 +254,21 @@ impl Projector {
                 error,
                 meta,
                 ..
-            } => show(self.tool_result(call_id, content, error.as_ref(), meta.as_ref())),
+            } => {
+                let children = self.children(meta.as_ref());
+                if self.mode == Mode::Replay {
+                    let title = self.cards.get(call_id).map(|card| card.announced().title.clone());
+                    children.iter().for_each(|child| show(past(child, title.as_deref())));
+                }
+                let plan = error.is_none().then(|| self.plan(call_id)).flatten();
+                show(self.tool_result(call_id, content, error.as_ref(), meta.as_ref()));
+                plan.into_iter().for_each(&mut *show);
+            }
+            EventBody::WorkflowAgentStart { child_id, label, .. }
+                if self.mode == Mode::Replay && self.scene.client.subagents =>
+            {
+                show(past(child_id, Some(label)));
+            }
             EventBody::TurnEnd { turn, reason } => {
                 self.in_turn = false;
                 if let Some(text) = ending_text(reason) {
@@ -289,6 +310,14 @@ impl Projector {
         let update = schema::CompactionUpdate::new(id, schema::CompactionStatus::Completed)
             .summary(vec![schema::ContentBlock::from(summary)]);
         schema::SessionUpdate::CompactionUpdate(update)
+    }
+
+    /// The plan that a call made which has just succeeded.
+    fn plan(&self, call: &CallId) -> Option<schema::SessionUpdate> {
+        let (name, arguments) = self.cards.get(call)?.call();
+        let entries = self.presenter.plan_of(name, arguments)?;
+        let entries = entries.into_iter().map(wire::plan_entry).collect();
+        Some(schema::SessionUpdate::Plan(schema::Plan::new(entries)))
     }
 
     /// The update of a progress report; `None` for a call without an open card.
@@ -338,6 +367,24 @@ impl Projector {
     /// The card of a call as it was announced, for a question about it.
     pub(crate) fn announced(&self, call: &CallId) -> Option<&schema::ToolCall> {
         self.cards.get(call).map(Card::announced)
+    }
+
+    /// What the client can show.
+    pub(crate) fn client(&self) -> ClientProfile {
+        self.scene.client
+    }
+
+    /// The update of a call that has started a subagent; `None` where the next one will show it anyway.
+    pub(crate) fn link(&mut self, call: &CallId, child: &SessionId) -> Option<schema::SessionUpdate> {
+        self.cards.get_mut(call)?.link(child)
+    }
+
+    /// The subagents that a result is the answer of, for a client that is told of any.
+    fn children(&self, meta: Option<&serde_json::Value>) -> Vec<SessionId> {
+        match self.scene.client.subagents {
+            true => children_in(meta),
+            false => Vec::new(),
+        }
     }
 
     /// Ends every card that is still open as failed, because nothing more will come.
@@ -403,7 +450,8 @@ impl Projector {
             meta,
         };
         let view = self.presenter.present_result(name, arguments, result);
-        card.finish(&self.scene, view, content, is_error)
+        let children = self.children(meta);
+        card.finish(&self.scene, view, (content, &children), is_error)
     }
 }
 

@@ -9,6 +9,7 @@ use weft_model::ModelError;
 use weft_observe::Subscription;
 use weft_types::{ContentBlock, SessionId, TurnEnd};
 
+use crate::family::Family;
 use crate::refusal::RequestError;
 use crate::sdk::schema::StopReason;
 use crate::selectors::{Choice, Form};
@@ -21,7 +22,9 @@ pub(crate) struct OpenSession {
     agent: Agent,
     view: Arc<SessionView>,
     prompting: Mutex<Prompting>,
-    _follows: [Subscription; 4],
+    /// Its subagents, for a client that is shown them.
+    family: Option<Arc<Family>>,
+    _follows: ([Subscription; 4], Option<Subscription>),
 }
 
 /// The last prompt.
@@ -46,6 +49,7 @@ pub(crate) struct Prompt {
 impl OpenSession {
     pub(crate) fn new(id: SessionId, agent: Agent, view: Arc<SessionView>) -> Arc<Self> {
         let follows = view.follow(&agent);
+        let (family, births) = Family::follow(&view, &agent).unzip();
         let prompting = Prompting {
             in_flight: false,
             cancelled: false,
@@ -57,12 +61,18 @@ impl OpenSession {
             agent,
             view,
             prompting: Mutex::new(prompting),
-            _follows: follows,
+            family,
+            _follows: (follows, births),
         })
     }
 
     pub(crate) fn id(&self) -> &SessionId {
         &self.id
+    }
+
+    /// Stops one of its subagents; says whether there is such a one.
+    pub(crate) fn cancel_child(&self, id: &SessionId) -> bool {
+        self.family.as_ref().is_some_and(|family| family.cancel(id))
     }
 
     pub(crate) fn agent(&self) -> &Agent {

@@ -9,7 +9,7 @@
 //! interval the last is kept until the [`Ticker`] says that it is time, unless the final card comes first.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -17,11 +17,12 @@ use weft_agent::Agent;
 use weft_observe::Subscription;
 use weft_session::{Delta, SessionUpdate};
 use weft_tools::{ApprovalRequest, Asker, ProgressObservation, ProgressView, ResultObservation, StartedObservation};
-use weft_types::{AgentId, CallId, Event};
+use weft_types::{AgentId, CallId, Event, SessionId};
 
+use crate::family::Family;
 use crate::outbox::{Outbox, TextRun};
 use crate::permission::further_words;
-use crate::projector::Projector;
+use crate::projector::{Mode, Projector};
 use crate::sdk::schema;
 use crate::selectors::{Choice, Form};
 use crate::ticker::Ticker;
@@ -35,6 +36,8 @@ pub(crate) struct SessionView {
     ticker: Ticker,
     min_interval: Duration,
     state: Mutex<State>,
+    /// The subagents, for a client that is shown them. Weak, since they hold views themselves.
+    family: OnceLock<Weak<Family>>,
 }
 
 #[derive(Debug)]
@@ -77,6 +80,7 @@ impl SessionView {
             ticker,
             min_interval,
             state: Mutex::new(state),
+            family: OnceLock::new(),
         })
     }
 
@@ -190,6 +194,46 @@ impl SessionView {
         }
     }
 
+    /// Whether the client takes subagents as sessions of their own.
+    pub(crate) fn takes_subagents(&self) -> bool {
+        self.open().is_some_and(|state| state.projector.client().subagents)
+    }
+
+    /// Says who shows the subagents; only the first word counts.
+    pub(crate) fn has_family(&self, family: &Arc<Family>) {
+        self.family.get_or_init(|| Arc::downgrade(family));
+    }
+
+    /// The view of a subagent that the client is shown as a session of its own.
+    pub(crate) fn child(&self, id: &SessionId) -> Option<Arc<Self>> {
+        self.family.get()?.upgrade()?.child(id)
+    }
+
+    /// A view of a subagent, for the same client and at the same pace.
+    pub(crate) fn of_child(&self, agent: &Agent) -> Arc<Self> {
+        // Also after the session's end, when nothing of it is shown any more.
+        let client = self.state().projector.client();
+        let (tools, cwd) = (agent.tools().clone(), agent.cwd().to_owned());
+        let projector = Projector::new(tools, cwd, client, Mode::Child);
+        let session: Arc<str> = agent.session().id().as_str().into();
+        let (outbox, ticker) = (self.outbox.clone(), self.ticker.clone());
+        Self::new(session, projector, outbox, ticker, self.min_interval)
+    }
+
+    /// Tells the client something beside the log.
+    pub(crate) fn show(&self, update: schema::SessionUpdate) {
+        let Some(mut state) = self.open() else { return };
+        self.send(&mut state.line, update);
+    }
+
+    /// Has the card of a call lead to a subagent that the call has started.
+    pub(crate) fn link(&self, call: &CallId, child: &SessionId) {
+        let Some(mut state) = self.open() else { return };
+        if let Some(update) = state.projector.link(call, child) {
+            self.send(&mut state.line, update);
+        }
+    }
+
     /// The card that a question is about, as the client knows it; `None` if the client knows none.
     pub(crate) fn question(&self, request: &ApprovalRequest) -> Option<schema::ToolCallUpdate> {
         let mut state = self.open()?;
@@ -288,8 +332,12 @@ impl SessionView {
 
     /// The state, unless the session is over.
     fn open(&self) -> Option<MutexGuard<'_, State>> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state();
         (!state.closed).then_some(state)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use weft_tools::{PlanEntry, PlanPriority, PlanStatus};
 use weft_types::{ContentBlock, UnixMillis};
 
 use crate::outbox::TextRun;
@@ -74,6 +75,21 @@ pub(crate) fn timestamp(time: UnixMillis) -> Option<String> {
     let millis = i64::try_from(time.0).ok()?;
     let timestamp = Timestamp::from_millisecond(millis).ok()?;
     Some(timestamp.to_string())
+}
+
+/// A task of a plan.
+pub(crate) fn plan_entry(entry: PlanEntry) -> schema::PlanEntry {
+    let priority = match entry.priority {
+        PlanPriority::High => schema::PlanEntryPriority::High,
+        PlanPriority::Medium => schema::PlanEntryPriority::Medium,
+        PlanPriority::Low => schema::PlanEntryPriority::Low,
+    };
+    let status = match entry.status {
+        PlanStatus::Pending => schema::PlanEntryStatus::Pending,
+        PlanStatus::InProgress => schema::PlanEntryStatus::InProgress,
+        PlanStatus::Completed => schema::PlanEntryStatus::Completed,
+    };
+    schema::PlanEntry::new(entry.content, priority, status)
 }
 
 #[cfg(test)]

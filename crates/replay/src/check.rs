@@ -184,10 +184,29 @@ impl Checker {
         }
     }
 
+    /// A subagent is known once it was announced, and at work until its state says otherwise.
+    fn subagent(&mut self, update: &Value) {
+        let Some(id) = update["sessionId"].as_str() else { return };
+        let state = self.sessions.entry(id.to_owned()).or_default();
+        state.opened = true;
+        let found = match update["state"]["state"].as_str() {
+            Some("running") => {
+                state.prompts = 1;
+                Vec::new()
+            }
+            Some("idle") => state.end_prompt(),
+            _ => Vec::new(),
+        };
+        self.found(id, found);
+    }
+
     fn told(&mut self, method: &str, params: &Value) {
         let Some(session) = params["sessionId"].as_str() else {
             return;
         };
+        if params["update"]["sessionUpdate"] == "subagent_update" {
+            self.subagent(&params["update"]);
+        }
         let Some(state) = self.sessions.get_mut(session).filter(|state| state.is_known()) else {
             return self.violation(
                 Rule::KnownSession,

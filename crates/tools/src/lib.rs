@@ -68,4 +68,6 @@ pub use registry::{RegisterError, Registration, RestrictError, ToolRegistry};
 pub use result::{ToolCallRequest, ToolResult};
 pub use schedule::{CallJournal, CallLimits, JournalError, ScheduleError, run_calls};
 pub use tool::Tool;
-pub use view::{CallView, ExitStatus, FileDiff, Location, ResultForView, ResultView, ToolKind};
+pub use view::{
+    CallView, ExitStatus, FileDiff, Location, PlanEntry, PlanPriority, PlanStatus, ResultForView, ResultView, ToolKind,
+};

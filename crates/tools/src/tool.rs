@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use weft_types::{ContentBlock, ToolSpec};
 
-use crate::{Access, CallView, Extensions, ResultForView, ResultView, ToolError, ToolExecution, ToolResult};
+use crate::{Access, CallView, Extensions, PlanEntry, ResultForView, ResultView, ToolError, ToolExecution, ToolResult};
 
 /// Something a model can call.
 ///
@@ -51,6 +51,12 @@ pub trait Tool: Send + Sync + 'static {
     /// the caller lends to the call, such as the folder that relative paths start at.
     fn access(&self, _arguments: &Value, _lent: &Extensions) -> Access {
         Access::Harmless
+    }
+
+    /// The plan that this call puts in place of any earlier one of its agent, once it has succeeded; `None` for a call
+    /// that makes no plan.
+    fn plan(&self, _arguments: &Value) -> Option<Vec<PlanEntry>> {
+        None
     }
 
     /// The card of the pending call; `None` for the generic one.

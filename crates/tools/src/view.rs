@@ -3,6 +3,7 @@
 //! Views are pure functions of the arguments and the result, so that a live display and the replay of a
 //! log agree. A bridge turns them into its client's cards and never looks at a tool's name.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weft_types::ContentBlock;
 
@@ -77,6 +78,43 @@ pub enum ResultView {
         /// One entry for each file.
         diffs: Vec<FileDiff>,
     },
+}
+
+/// One task of a plan, as a client shows it beside the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanEntry {
+    /// What is to be done.
+    pub content: String,
+    /// How much it matters.
+    #[serde(default)]
+    pub priority: PlanPriority,
+    /// How far it is.
+    pub status: PlanStatus,
+}
+
+/// How much a task matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanPriority {
+    /// More than the others.
+    High,
+    /// As much as the others.
+    #[default]
+    Medium,
+    /// Less than the others.
+    Low,
+}
+
+/// How far a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanStatus {
+    /// Not begun.
+    Pending,
+    /// Being worked on.
+    InProgress,
+    /// Done.
+    Completed,
 }
 
 /// What a call does.

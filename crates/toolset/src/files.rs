@@ -13,6 +13,7 @@ mod known;
 mod looking;
 mod missing;
 mod open;
+mod picture;
 mod place;
 mod replace;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub(crate) use known::{Knowledge, Known};
 pub(crate) use looking::{access_to, access_to_change, as_it_is, with_notes};
 pub(crate) use missing::describe_missing;
 pub(crate) use open::{Found, Opened, find, head_of, names_in, open_regular};
+pub(crate) use picture::Format;
 pub(crate) use place::Place;
 pub(crate) use replace::replace;
 pub(crate) use text::{Encoding, TextFile, Unreadable};

@@ -2,7 +2,7 @@
 //!
 //! [`Read`], [`Edit`] and [`Write`] work on files: within the session's folder, and on nothing but regular
 //! files. What an agent has seen of a file is remembered, so that no change of somebody else's is lost. [`Glob`] and
-//! [`Grep`] look for files and lines.
+//! [`Grep`] look for files and lines. [`Todo`] keeps the agent's plan.
 //!
 //! [`Bash`] runs shell commands, each in a process group of its own that ends with its call. What a
 //! command leaves behind all the same belongs to [`Orphans`], which the program adopts at its start and
@@ -27,6 +27,7 @@ mod read;
 pub mod sandbox;
 mod scratch;
 mod search;
+mod todo;
 mod write;
 
 pub use bash::{Bash, BashConfig, InvalidSetting};
@@ -38,4 +39,5 @@ pub use grep::Grep;
 pub use orphans::{Orphans, Survivors};
 pub use read::Read;
 pub use search::{InvalidSearchSetting, SearchConfig};
+pub use todo::Todo;
 pub use write::Write;

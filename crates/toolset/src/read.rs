@@ -1,4 +1,4 @@
-//! The `read` tool: the lines of a text file, numbered.
+//! The `read` tool: the lines of a text file, numbered, or a picture.
 //!
 //! A file up to [`FilesConfig::max_bytes`] is read whole, its lines are counted and what it holds is
 //! remembered for `write` and `edit`. Of a larger one only as much is read as is needed, and no more than a
@@ -12,6 +12,8 @@ use std::fmt::Write as _;
 use std::io::{BufReader, Cursor, Seek as _};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -24,14 +26,14 @@ use weft_types::{ContentBlock, ToolSpec};
 
 use self::page::{Page, Want};
 use crate::files::{
-    Encoding, FilesConfig, Folders, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable, access_to,
-    arguments, as_it_is, blocking, describe_missing, find, head_of, names_in, with_notes,
+    Encoding, FilesConfig, Folders, Format, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable,
+    access_to, arguments, as_it_is, blocking, describe_missing, find, head_of, names_in, with_notes,
 };
 
 /// How many names an error about a folder lists.
 const MAX_NAMES: usize = 100;
 
-/// Reads text files.
+/// Reads text files and pictures.
 ///
 /// Needs the [`WorkingDirectory`](weft_tools::WorkingDirectory) extension of its caller; remembers what it read in its
 /// [`Memory`](weft_tools::Memory).
@@ -55,6 +57,16 @@ struct Reading {
     lines: Vec<String>,
     /// What else is to be said, a sentence each.
     notes: Vec<String>,
+    /// The picture, for a file that is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    picture: Option<Picture>,
+}
+
+/// A picture as a model is given it.
+#[derive(Serialize, Deserialize)]
+struct Picture {
+    mime_type: String,
+    data: String,
 }
 
 impl Read {
@@ -96,6 +108,10 @@ fn read(
         Found::Folder => return Err(is_folder(&place)),
         Found::Missing => (None, folders.buffers.overlay(&place, None, stop)),
         Found::File(mut opened) => {
+            let head = head_of(&mut opened.file).map_err(|error| failed(&place, &error))?;
+            if let Some(format) = Format::of(&head) {
+                return picture(&place, opened, format, config);
+            }
             let encoding = check_text(&mut opened, &place)?;
             let Some(bytes) = opened.bytes(&place, config.max_bytes)? else {
                 return window(&place, (opened, encoding), want, config, stop);
@@ -143,6 +159,28 @@ fn window(
     let input = streamed(place, opened, encoding, config).map_err(|error| failed(place, &error))?;
     let page = page::scan(input, &want, stop).map_err(|error| failed(place, &error))?;
     reading(&place.shown, &want, page, encoding)
+}
+
+/// A picture, whole: a part of one shows nothing.
+fn picture(place: &Place, mut opened: Opened, format: Format, config: &FilesConfig) -> Result<Reading, ToolError> {
+    let (shown, kind, size) = (&place.shown, format.media_type(), opened.size);
+    let Some(bytes) = opened.bytes(place, config.image_bytes)? else {
+        return Err(ToolError::new(format!(
+            "{shown} is a picture ({kind}) of {size} bytes, more than the {} that are shown (files.image_bytes)",
+            config.image_bytes
+        )));
+    };
+    let pixels = format.size(&bytes);
+    let pixels = pixels.map_or_else(String::new, |(width, height)| format!(", {width} × {height} pixels"));
+    Ok(Reading {
+        first: 1,
+        lines: Vec::new(),
+        notes: vec![format!("{shown} is a picture: {kind}{pixels}, {} bytes", bytes.len())],
+        picture: Some(Picture {
+            mime_type: kind.to_owned(),
+            data: BASE64_STANDARD.encode(&bytes),
+        }),
+    })
 }
 
 /// A large file, from its first line.
@@ -195,6 +233,7 @@ fn reading(path: &str, want: &Want, page: Page, encoding: Encoding) -> Result<Re
         first: want.first,
         lines: page.lines,
         notes,
+        picture: None,
     })
 }
 
@@ -216,10 +255,10 @@ impl Tool for Read {
         ToolSpec {
             name: "read".into(),
             description: format!(
-                "Reads a text file. Gives its lines, each with its number and a tab before it, and then notes in \
+                "Reads a text file or a picture. Of a text it gives the lines, each with its number and a tab before it, and then notes in \
                  brackets: which part this is, and what is special about the file. At most {} lines and {} bytes at a \
                  time; go on with offset. Lines longer than {} characters are cut. UTF-8 and UTF-16 are decoded; \
-                 binary files and images are refused. A path outside the session's folder needs the user's approval.",
+                 other binary files are refused. PNG, JPEG, GIF and WebP pictures are shown to you, if you can see. A path outside the session's folder needs the user's approval.",
                 config.read_lines, config.read_bytes, config.line_chars,
             ),
             parameters: json!({
@@ -242,6 +281,7 @@ impl Tool for Read {
                 "first": { "type": "integer", "minimum": 1 },
                 "lines": { "type": "array", "items": { "type": "string" } },
                 "notes": { "type": "array", "items": { "type": "string" } },
+                "picture": { "type": "object", "required": ["mime_type", "data"] },
             },
             "required": ["first", "lines", "notes"],
             "additionalProperties": false,
@@ -258,14 +298,22 @@ impl Tool for Read {
 
     /// The numbered lines, if there are any, and the notes in a block of their own.
     fn render(&self, _arguments: &Value, value: &Value) -> Vec<ContentBlock> {
-        let Ok(Reading { first, lines, notes }) = Reading::deserialize(value) else {
+        let Ok(Reading {
+            first,
+            lines,
+            notes,
+            picture,
+        }) = Reading::deserialize(value)
+        else {
             return Vec::new();
         };
         let mut text = String::new();
         for (number, line) in (first..).zip(&lines) {
             writeln!(text, "{number:>6}\t{line}").expect("a string takes all text");
         }
-        with_notes(text, &notes)
+        let mut blocks = with_notes(text, &notes);
+        blocks.extend(picture.map(|Picture { mime_type, data }| ContentBlock::Image { mime_type, data }));
+        blocks
     }
 
     fn is_concurrency_safe(&self, _arguments: &Value) -> bool {
@@ -300,6 +348,7 @@ impl Tool for Read {
     }
 
     fn present_result(&self, _arguments: &Value, result: &ResultForView<'_>) -> Option<ResultView> {
-        as_it_is(result)
+        let is_picture = result.content.iter().any(|block| block.as_text().is_none());
+        if is_picture { None } else { as_it_is(result) }
     }
 }

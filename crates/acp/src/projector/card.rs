@@ -8,13 +8,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use weft_tools::{Asker, CallView, ExitStatus, FileDiff, Location, ProgressView, ResultView, ToolKind};
-use weft_types::{CallId, ContentBlock, text_of};
+use weft_types::{CallId, ContentBlock, SessionId, text_of};
 
 use super::Scene;
 use super::console::fenced;
 use super::title::relativise;
 use crate::sdk::schema;
 use crate::wire;
+
+/// How many subagents a card leads to while it is open. There may be thousands, and each update names them anew.
+const MAX_LINKS: usize = 20;
 
 /// A card that has been announced and is not final.
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub(super) struct Card {
     title_replaced: bool,
     /// Whether progress has ever replaced the content.
     content_replaced: bool,
+    /// The subagents that the call has started, as many as it leads to.
+    children: Vec<SessionId>,
 }
 
 /// The key of the metadata that says whose call a card shows that is not the session's own.
@@ -74,6 +79,7 @@ impl Card {
             path,
             title_replaced: false,
             content_replaced: false,
+            children: Vec::new(),
         }
     }
 
@@ -119,6 +125,25 @@ impl Card {
         Some(self.update(fields))
     }
 
+    /// The call has started a subagent. A card with progress shows it with its next one.
+    pub(super) fn link(&mut self, child: &SessionId) -> Option<schema::SessionUpdate> {
+        if self.children.len() == MAX_LINKS {
+            return None;
+        }
+        self.children.push(child.clone());
+        if self.content_replaced {
+            return None;
+        }
+        let mut content = self.announced.content.clone();
+        content.extend(links(&self.children));
+        self.content_replaced = true;
+        self.announced.status = schema::ToolCallStatus::InProgress;
+        let fields = schema::ToolCallUpdateFields::new()
+            .status(schema::ToolCallStatus::InProgress)
+            .content(content);
+        Some(self.update(fields))
+    }
+
     /// The live state of the call.
     pub(super) fn progress(&mut self, scene: &Scene, view: &ProgressView) -> schema::SessionUpdate {
         self.announced.status = schema::ToolCallStatus::InProgress;
@@ -134,6 +159,7 @@ impl Card {
             self.announced.content.clone()
         };
         content.extend(content_blocks(&view.content));
+        content.extend(links(&self.children));
         let fields = schema::ToolCallUpdateFields::new()
             .status(schema::ToolCallStatus::InProgress)
             .title(title)
@@ -141,15 +167,18 @@ impl Card {
         self.update(fields)
     }
 
-    /// The final state. `raw` is what the model gets.
+    /// The final state. `raw` is what the model gets, `children` are the subagents whose answer it is.
     pub(super) fn finish(
         self,
         scene: &Scene,
         view: ResultView,
-        raw: &[ContentBlock],
+        (raw, children): (&[ContentBlock], &[SessionId]),
         is_error: bool,
     ) -> schema::SessionUpdate {
-        let (title, outcome) = self.outcome(scene, view, raw);
+        let (title, mut outcome) = self.outcome(scene, view, raw);
+        if !children.is_empty() {
+            outcome.content.get_or_insert_default().extend(links(children));
+        }
         let title = title.map(|title| relativise(&title, &scene.cwd, outcome.path.as_deref().or(self.path.as_deref())));
         let fields = schema::ToolCallUpdateFields::new()
             .status(final_status(is_error))
@@ -281,6 +310,11 @@ fn draw(call: schema::ToolCall, scene: &Scene, id: &CallId, view: CallView) -> (
             (Form::Terminal, call.content(content).meta(meta))
         }
     }
+}
+
+fn links(children: &[SessionId]) -> impl Iterator<Item = schema::ToolCallContent> {
+    let link = |child: &SessionId| schema::SessionReference::new(child.as_str().to_owned()).into();
+    children.iter().map(link)
 }
 
 fn terminal_cwd(session: &Path, cwd: Option<&str>) -> PathBuf {

@@ -55,6 +55,7 @@ impl Tool for Viewed {
 
 const PLAIN: ClientProfile = ClientProfile {
     terminal_output: false,
+    subagents: false,
     reads_files: false,
     writes_files: false,
     notices: false,

@@ -12,7 +12,7 @@ use crate::{Card, Direction, Exit, Row};
 const NOT_TAKEN: [i64; 3] = [-32600, -32602, -32002];
 
 /// Every session that a transcript's updates or prompts name, with what a client shows of it at the end, in order of first
-/// appearance.
+/// appearance. Those of subagents are left out: what a client is shown of them lives as long as they do.
 ///
 /// A load begins its session anew, unless it is refused. What belongs to no card that was opened is left out;
 /// [`t_check`](crate::t_check) reports it.
@@ -31,7 +31,10 @@ pub fn conversations(rows: &[Row]) -> Vec<(String, Conversation)> {
             Row::Exit { exit } => builder.exit(*exit),
         }
     }
-    builder.sessions
+    let Builder {
+        sessions, subagents, ..
+    } = builder;
+    sessions.into_iter().filter(|(id, _)| !subagents.contains(id)).collect()
 }
 
 /// The requests of the client that were answered with an error, by their rows, with its code.
@@ -62,6 +65,8 @@ fn refused(rows: &[Row]) -> HashMap<usize, i64> {
 struct Builder {
     sessions: Vec<(String, Conversation)>,
     refused: HashMap<usize, i64>,
+    /// The sessions that are subagents of others.
+    subagents: HashSet<String>,
     /// The sessions of the prompts that are not answered yet, by the prompts' ids.
     open: HashMap<String, String>,
 }
@@ -101,7 +106,13 @@ impl Builder {
     fn told(&mut self, line: &Value) {
         let params = &line["params"];
         if let (Some("session/update"), Some(session)) = (line["method"].as_str(), params["sessionId"].as_str()) {
-            self.session(session).apply(&params["update"]);
+            let update = &params["update"];
+            if let (Some("subagent_update"), Some(id)) =
+                (update["sessionUpdate"].as_str(), update["sessionId"].as_str())
+            {
+                self.subagents.insert(id.to_owned());
+            }
+            self.session(session).apply(update);
         }
     }
 

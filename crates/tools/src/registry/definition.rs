@@ -9,7 +9,8 @@ use crate::contain::contained;
 use crate::registry::RegisterError;
 use crate::schema::{MAX_DEPTH, Schema, is_deeper_than};
 use crate::{
-    Access, CallView, ErrorCode, Extensions, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolResult,
+    Access, CallView, ErrorCode, Extensions, PlanEntry, ResultForView, ResultView, Tool, ToolError, ToolExecution,
+    ToolResult,
 };
 
 /// The longest name a tool may have; endpoints refuse longer ones.
@@ -126,6 +127,10 @@ impl Definition {
     pub(crate) fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
         self.ask("access", || self.tool.access(arguments, lent))
             .unwrap_or(Access::Other)
+    }
+
+    pub(crate) fn plan(&self, arguments: &Value) -> Option<Vec<PlanEntry>> {
+        self.ask("plan", || self.tool.plan(arguments)).flatten()
     }
 
     pub(crate) fn present_call(&self, arguments: &Value) -> Option<CallView> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{CallView, ResultForView, ResultView, ToolKind, ToolRegistry, arguments};
+use crate::{CallView, PlanEntry, ResultForView, ResultView, ToolKind, ToolRegistry, arguments};
 
 impl ToolRegistry {
     /// The card of a pending call. Without a word from the tool: its name as the title and the arguments
@@ -35,6 +35,15 @@ impl ToolRegistry {
             title: None,
             content: None,
         })
+    }
+
+    /// The plan that a call which has succeeded puts in place of any earlier one; none for a call that makes no plan.
+    pub fn plan_of(&self, name: &str, raw_arguments: &str) -> Option<Vec<PlanEntry>> {
+        let arguments = arguments::parse(name, raw_arguments);
+        match &arguments.problem {
+            Some(_) => None,
+            None => self.presentable(name, &arguments.value, |tool| tool.plan(&arguments.value)),
+        }
     }
 
     /// Asks a tool only about arguments that fit: those of an old log need not.

@@ -16,6 +16,8 @@ pub struct FilesConfig {
     pub max_bytes: usize,
     /// The most text of one side of a change that a card shows; 0 to 1 MiB, default 64 KiB.
     pub diff_bytes: usize,
+    /// The largest picture that a model is shown; 0 to 16 MiB, default 3 MiB.
+    pub image_bytes: usize,
 }
 
 impl Default for FilesConfig {
@@ -26,6 +28,7 @@ impl Default for FilesConfig {
             line_chars: 2_000,
             max_bytes: 16 << 20,
             diff_bytes: 64 << 10,
+            image_bytes: 3 << 20,
         }
     }
 }
@@ -47,7 +50,8 @@ impl FilesConfig {
         within("read_bytes", self.read_bytes, &(1 << 10..=4 << 20))?;
         within("line_chars", self.line_chars, &(80..=100_000))?;
         within("max_bytes", self.max_bytes, &(64 << 10..=256 << 20))?;
-        within("diff_bytes", self.diff_bytes, &(0..=1 << 20))
+        within("diff_bytes", self.diff_bytes, &(0..=1 << 20))?;
+        within("image_bytes", self.image_bytes, &(0..=16 << 20))
     }
 }
 

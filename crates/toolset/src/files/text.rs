@@ -82,7 +82,7 @@ impl Unreadable {
     pub(crate) fn told(self, path: &str, size: u64) -> String {
         match self {
             Self::Image(format) => {
-                format!("{path} is an image ({format}, {size} bytes), and images cannot be shown to you yet")
+                format!("{path} is an image ({format}, {size} bytes), and pictures are read with `read`, not changed")
             }
             Self::Binary(kind) => format!("{path} is no text file: it is {kind} ({size} bytes)"),
         }

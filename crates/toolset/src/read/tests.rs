@@ -161,14 +161,34 @@ async fn what_is_special_about_a_file_is_told() {
 }
 
 #[tokio::test]
-async fn binary_files_and_images_are_refused_by_what_they_hold() {
+async fn a_picture_is_given_as_one_whatever_its_name() {
     let stage = Stage::new();
-    stage.put("a.txt", b"\x89PNG\r\n\x1a\n\0\0");
-    let error = stage.refused("read", &json!({ "path": "a.txt" })).await;
-    assert_eq!(
-        error,
-        "a.txt is an image (PNG, 10 bytes), and images cannot be shown to you yet"
-    );
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x02";
+    stage.put("a.txt", png);
+    let result = stage.call("read", &json!({ "path": "a.txt" })).await;
+    let note = "[a.txt is a picture: image/png, 2 × 3 pixels, 26 bytes]";
+    let picture = ContentBlock::Image {
+        mime_type: "image/png".to_owned(),
+        data: "iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAI=".to_owned(),
+    };
+    assert_eq!(result.content, [ContentBlock::text(note), picture]);
+}
+
+#[tokio::test]
+async fn a_picture_larger_than_the_limit_is_refused_and_the_limit_named() {
+    let stage = Stage::with(&FilesConfig {
+        image_bytes: 9,
+        ..FilesConfig::default()
+    });
+    stage.put("a.gif", b"GIF89a\x02\x01\x09\0");
+    let error = stage.refused("read", &json!({ "path": "a.gif" })).await;
+    let expected = "a.gif is a picture (image/gif) of 10 bytes, more than the 9 that are shown (files.image_bytes)";
+    assert_eq!(error, expected);
+}
+
+#[tokio::test]
+async fn binary_files_are_refused_by_what_they_hold() {
+    let stage = Stage::new();
     stage.put("prog.bin", b"MZ\0\x01\xff\xfetext");
     let error = stage.refused("read", &json!({ "path": "prog.bin" })).await;
     assert_eq!(error, "prog.bin is no text file: it is binary data (10 bytes)");

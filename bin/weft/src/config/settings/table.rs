@@ -195,6 +195,13 @@ pub(crate) static DIFF_BYTES: Setting = count(
     MIB,
     "The most text of either side of a change that a card shows; a larger change is told in words.",
 );
+pub(crate) static PICTURE_BYTES: Setting = count(
+    "files.image_bytes",
+    3 * MIB,
+    0,
+    16 * MIB,
+    "The largest picture that `read` shows to the model; larger ones are refused.",
+);
 pub(crate) static SEARCH_RESULTS: Setting = count(
     "search.results",
     200,
@@ -507,6 +514,7 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &LINE_CHARS,
     &FILE_BYTES,
     &DIFF_BYTES,
+    &PICTURE_BYTES,
     &SEARCH_RESULTS,
     &SEARCH_LINE,
     &SEARCH_TIME,
