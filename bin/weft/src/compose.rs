@@ -168,7 +168,8 @@ impl Shared {
             tools,
             mcp,
             companions: Vec::new(),
-            notices: Vec::new(),
+            // The user is told what of the project's settings is left aside; no model is.
+            notices: config.project.notice(&cwd).into_iter().collect(),
         })
     }
 

@@ -63,9 +63,8 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
     let providers = Providers::new(&config)?.discovering(home.cache);
     let job = Job {
         grace: config.span(&settings::TOOL_CANCEL_GRACE) + config.span(&settings::CLOSE_GRACE),
-        agents: Composition::new(config.clone(), providers, store.clone(), clock)?,
+        agents: Composition::new(config, providers, store.clone(), clock)?,
         store: store.clone(),
-        config,
         prompt,
         schema,
         args,
@@ -100,7 +99,6 @@ fn overrides(args: &ExecArgs) -> Overrides {
 /// Everything that one turn takes.
 struct Job<'a> {
     args: &'a ExecArgs,
-    config: Config,
     store: FileStore,
     agents: Composition,
     prompt: Vec<ContentBlock>,

@@ -1,5 +1,10 @@
 //! `weft trust`, and what a project's own settings may do before it.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
 use crate::support::World;
 
 #[test]
@@ -91,4 +96,39 @@ fn a_file_that_cannot_be_used_is_not_trusted() {
     assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
     assert!(ran.err.contains("config.toml:1:"), "{ran:?}");
     assert!(!world.path("home/trust.json").exists());
+}
+
+#[test]
+fn an_editor_shows_what_is_left_aside_at_the_start_of_the_first_turn() {
+    let world = World::new("[[reply]]\ntext = \"Hello.\"\n");
+    allowing(&world, "bash(touch *)");
+    let mut agent = world.spawn(&["acp"], Stdio::piped());
+    let mut stdin = agent.stdin.take().expect("a pipe");
+    let mut stdout = BufReader::new(agent.stdout.take().expect("a pipe"));
+    let mut said = String::new();
+    // Answers come in order, each behind the updates that belong before it.
+    let mut ask = |method: &str, params: Value| -> Value {
+        let request = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params});
+        writeln!(stdin, "{request}").expect("written");
+        loop {
+            let mut line = String::new();
+            assert!(stdout.read_line(&mut line).expect("read") > 0, "the agent ended");
+            let line: Value = serde_json::from_str(&line).expect("JSON");
+            if line["id"] == method {
+                return line["result"].clone();
+            }
+            if let Some(text) = line["params"]["update"]["content"]["text"].as_str() {
+                said.push_str(text);
+            }
+        }
+    };
+    ask("initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}));
+    let session = ask("session/new", json!({"cwd": world.project(), "mcpServers": []}));
+    let prompt = json!({"sessionId": session["sessionId"], "prompt": [{"type": "text", "text": "x"}]});
+    let ended = ask("session/prompt", prompt);
+    assert_eq!(ended["stopReason"], "end_turn");
+    drop(stdin);
+    assert!(agent.wait().expect("ends").success());
+    let notice = said.find("permissions.allow = [\"bash(touch *)\"]").expect("a notice");
+    assert!(notice < said.find("Hello.").expect("an answer"), "{said}");
 }

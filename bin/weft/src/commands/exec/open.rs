@@ -1,6 +1,5 @@
 //! The session that a turn runs in: a fresh one, or one that is taken up again.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -75,7 +74,6 @@ fn named(given: &Path) -> anyhow::Result<PathBuf> {
 
 async fn fresh(job: &Job<'_>, denier: &Arc<Denier>) -> anyhow::Result<Agent> {
     let cwd = folder(job)?;
-    tell_trust(job, &cwd)?;
     let session = NewSession {
         id: mint_session_id(),
         cwd,
@@ -102,7 +100,6 @@ async fn again(job: &Job<'_>, denier: &Arc<Denier>, id: SessionId) -> anyhow::Re
         "session {id} works in {}, which is not there\nhint: weft sessions import --cwd DIR moves an export of it",
         cwd.display()
     );
-    tell_trust(job, &cwd)?;
     let stored = LoadSession {
         cwd,
         additional_directories: further(job)?,
@@ -138,14 +135,6 @@ fn read(mut opening: Opening) -> anyhow::Result<(Arc<Session>, Chosen)> {
         crate::complain(&note.to_string());
     }
     Ok((opening.finish()?, chosen))
-}
-
-/// Says what of the project's settings is left aside.
-fn tell_trust(job: &Job<'_>, cwd: &Path) -> anyhow::Result<()> {
-    if let Some(notice) = job.config.for_project(cwd)?.project.notice(cwd) {
-        let _unread = writeln!(std::io::stderr(), "weft: {notice}");
-    }
-    Ok(())
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
