@@ -148,11 +148,14 @@ pub(crate) fn further_words(request: &ApprovalRequest) -> Vec<String> {
 }
 
 fn place_line(place: &AccessPath) -> String {
-    let path = place.path.display();
-    match place.is_inside {
-        true => format!("{} ({path})", place.shown),
-        false => format!("{} ({path}), outside of the session's folders", place.shown),
+    let mut line = place.shown.clone();
+    if place.path != std::path::Path::new(&place.shown) {
+        line.push_str(&format!(" ({})", place.path.display()));
     }
+    if !place.is_inside {
+        line.push_str(", outside of the session's folders");
+    }
+    line
 }
 
 #[cfg(test)]

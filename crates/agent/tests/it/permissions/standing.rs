@@ -39,7 +39,10 @@ async fn turn(world: &World) -> (String, Vec<String>) {
     let result = words.iter().find(|word| word.starts_with("result")).expect("a result");
     let ended = result.rsplit(' ').next().expect("words").to_owned();
     let denied = result.split_once(": ").map(|(_, reason)| reason.to_owned());
-    let settings = words.into_iter().filter(|word| word.starts_with("Session")).collect();
+    let settings = words
+        .into_iter()
+        .filter(|word| word.starts_with("Session") || word.starts_with("notice"))
+        .collect();
     (denied.unwrap_or(ended), settings)
 }
 
