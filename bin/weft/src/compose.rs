@@ -17,7 +17,8 @@ use weft_types::{Origin, SessionHeader};
 
 use crate::config::{Config, settings};
 use crate::models::Providers;
-use crate::{mcp, permissions, prompt, tools};
+use crate::prompt::{Briefing, Sources};
+use crate::{mcp, permissions, tools};
 
 /// Makes the agents of a process. Clones are the same.
 #[derive(Clone)]
@@ -81,7 +82,7 @@ struct Asked {
 struct Prepared {
     models: Arc<dyn Models>,
     tools: ToolRegistry,
-    system: Arc<str>,
+    briefing: Briefing,
     limits: Limits,
     permissions: Arc<Permissions>,
     lent: Extensions,
@@ -102,7 +103,7 @@ impl Prepared {
         let mut started = Servers::start(servers, self.mcp.context.clone()).await;
         started.register(&self.tools);
         self.notices.extend(started.take_notices());
-        self.system = prompt::with_servers(&self.system, &started.instructions).into();
+        self.briefing.add(&started.instructions);
         self.companions.push(Arc::new(mcp::Companions(started.servers)));
     }
 
@@ -116,11 +117,12 @@ impl Prepared {
         let is_there = |model: &String| self.models.resolve(Some(model)).is_ok();
         Agent::spawn(AgentOptions {
             model: chosen.model.filter(is_there),
-            system: self.system,
+            system: self.briefing.main_agent(session.header().created_at).into(),
+            commands: self.briefing.commands(),
             role: AgentRole::Main,
             limits: self.limits,
             permissions: self.permissions,
-            lent: self.lent,
+            lent: self.briefing.lend(self.lent),
             approver: Some(self.approver),
             subagents: self.subagents,
             companions: self.companions,
@@ -157,19 +159,28 @@ impl Shared {
         let models: Arc<dyn Models> = Arc::new(self.providers.table(config.text(&settings::MODEL)));
         let tools = tools::registry(config, &self.providers.secret_variables)?;
         let limits = self.limits(config)?;
+        let mut briefing = Briefing::gather(&Sources {
+            home: config.home().to_owned(),
+            cwd: cwd.clone(),
+            additional: (lent.get::<AdditionalDirectories>()).map_or_else(Vec::new, |folders| folders.0.clone()),
+            instructions_bytes: config.size(&settings::INSTRUCTIONS_BYTES),
+            skills_bytes: config.size(&settings::SKILLS_BYTES),
+        });
+        // The user is told what of the project's settings is left aside; no model is.
+        let left_aside = config.project.notice(&cwd);
+        let notices = left_aside.into_iter().chain(briefing.take_notices()).collect();
         Ok(Prepared {
-            system: prompt::main_agent(&cwd).into(),
             limits,
             permissions: Arc::new(permissions::open(config, &cwd)?),
             lent: lent.with(Arc::new(self.protected(config))),
             approver,
-            subagents: self.subagents(config, &models, &tools, limits)?,
+            subagents: self.subagents(config, &models, &tools, (limits, &briefing))?,
+            briefing,
             models,
             tools,
             mcp,
             companions: Vec::new(),
-            // The user is told what of the project's settings is left aside; no model is.
-            notices: config.project.notice(&cwd).into_iter().collect(),
+            notices,
         })
     }
 
@@ -183,11 +194,11 @@ impl Shared {
         config: &Config,
         models: &Arc<dyn Models>,
         base: &ToolRegistry,
-        limits: Limits,
+        (limits, briefing): (Limits, &Briefing),
     ) -> anyhow::Result<Arc<Subagents>> {
         let depth = u32::try_from(config.count(&settings::MAX_DEPTH))?;
         let provider = InProcess {
-            system: prompt::subagent().into(),
+            system: briefing.subagent().into(),
             limits,
             bounds: SubagentLimits::default().max_depth(depth)?,
             clock: Arc::clone(&self.clock),

@@ -137,14 +137,20 @@ impl Turns {
     ) -> Result<Compacted, LoopError> {
         let size = self.history.context_size();
         let window = self.window_of(resolved);
-        let keep = bytes_of_tokens((window.unwrap_or(ASSUMED_WINDOW) / KEPT_SHARE).min(size.tokens / 4));
+        let share = bytes_of_tokens(window.unwrap_or(ASSUMED_WINDOW) / KEPT_SHARE);
+        // Of a short conversation the most is summed up too: that was asked for.
+        let keep = share.min(self.history.bytes() / 4);
         let entries = self.history.entries();
         let Some(at) = cut(entries, self.history.begins_with_summary(), keep) else {
             return Ok(Compacted::Nothing);
         };
         let kept_from = entries.get(at).map_or(self.session().len(), |entry| entry.seq);
         let summed = entries[..at].to_vec();
-        let request = word_for_word(&summed, &entries[at..]);
+        let request = match wish.reason {
+            // Nothing is being worked on.
+            CompactionReason::Command => String::new(),
+            CompactionReason::Threshold | CompactionReason::Overflow => word_for_word(&summed, &entries[at..]),
+        };
         let mut bytes = match (window, wish.reason) {
             (Some(window), _) => bytes_of_tokens(window.saturating_mul(TRANSCRIPT_PERCENT) / 100),
             // It was too long for a window that nobody told.

@@ -261,6 +261,11 @@ impl History {
         &self.entries[..self.own_command.unwrap_or(self.entries.len())]
     }
 
+    /// The bytes of all messages.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether the first entry is a summary.
     pub(crate) fn begins_with_summary(&self) -> bool {
         self.was_summed_up

@@ -8,7 +8,7 @@ use weft_types::Usage;
 use crate::AgentUsage;
 use crate::history::ContextSize;
 
-/// The state of a session, a line for each thing.
+/// The state of a session, in one paragraph.
 pub(crate) struct Status<'a> {
     pub(crate) models: &'a dyn Models,
     /// The model in use, or why there is none.
@@ -45,12 +45,12 @@ impl Status<'_> {
         if !self.usage.subagents.is_empty() {
             let _infallible = write!(
                 text,
-                "; by subagents {}",
+                ", by subagents {}",
                 tokens(&AgentUsage::sum(&self.usage.subagents))
             );
         }
         if let Some(cost) = self.usage.cost(self.models) {
-            let _infallible = write!(text, "; ${cost:.4} in all");
+            let _infallible = write!(text, ", ${cost:.4} in all");
         }
         text
     }
@@ -120,10 +120,8 @@ mod tests {
         };
         assert_eq!(
             status.text(),
-            "- Model: p/m\n- Mode: ask\n\
-             - Context: about 500 tokens (estimated); how many the model takes is not known\n\
-             - Used: 1200 tokens in (1000 from the provider's cache), 30 out; by subagents 0 tokens in, 0 out\n\
-             - Sandbox: off"
+            "Model: p/m; Mode: ask; Context: about 500 tokens (estimated) of an unknown window; Used: 1200 tokens in (1000 \
+             from the provider's cache), 30 out, by subagents 0 tokens in, 0 out; Sandbox: off"
         );
         assert_eq!(
             context(

@@ -9,6 +9,7 @@
 //! | times in text, and those of log lines | `{time}`, and 0 so that a log stays readable as one |
 //! | the agent's version | `{version}` |
 //! | the checksums of log lines | nothing: they are left out |
+//! | the platform and the day in a system prompt | `{platform}`, `{day}` |
 //! | system prompt and tool descriptions in logs, unless [`Facts::show_header`] | `{system}`, `{description}` |
 //!
 //! Tokens are numbered in order of first appearance as the value of a key that names an identity, first
@@ -131,7 +132,10 @@ fn log_line(line: &Value, show_header: bool, rewriter: &mut Rewriter) -> String 
             *time = json!(0);
         }
     }
-    if line["type"] == "request/header" && !show_header {
+    if line["type"] == "request/header" && show_header {
+        let system = line["data"]["system"].as_str().map(without_environment);
+        line["data"]["system"] = json!(system);
+    } else if line["type"] == "request/header" {
         line["data"]["system"] = json!("{system}");
         for tool in line["data"]["tools"].as_array_mut().into_iter().flatten() {
             tool["description"] = json!("{description}");
@@ -139,6 +143,20 @@ fn log_line(line: &Value, show_header: bool, rewriter: &mut Rewriter) -> String 
         }
     }
     rewriter.value(&line).to_string()
+}
+
+/// A system prompt without what differs from machine to machine and from day to day.
+fn without_environment(system: &str) -> String {
+    let lines = system.split_inclusive('\n').map(|line| {
+        if line.starts_with("- Platform: ") {
+            "- Platform: {platform}\n"
+        } else if line.starts_with("- The session began on ") {
+            "- The session began on {day}.\n"
+        } else {
+            line
+        }
+    });
+    lines.collect()
 }
 
 /// Numbers JSON-RPC ids; those that the client and the agent chose are different ids.

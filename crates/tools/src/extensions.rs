@@ -86,6 +86,11 @@ pub struct AdditionalDirectories(pub Vec<PathBuf>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProtectedPaths(pub Vec<PathBuf>);
 
+/// Folders outside of the session's whose files may be read without a question, such as those that the user put there
+/// for agents: absolute paths without links.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadableDirectories(pub Vec<PathBuf>);
+
 #[cfg(test)]
 mod tests {
     use super::*;

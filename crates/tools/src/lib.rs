@@ -58,7 +58,9 @@ pub use approval::{Approval, ApprovalRequest, Approver, Asker, StandingAnswer};
 pub use client_files::{ClientFileError, ClientFiles, ClientFilesHandle};
 pub use error::{ErrorCode, ToolError};
 pub use execution::{ExecutionToken, ToolExecution};
-pub use extensions::{AdditionalDirectories, Extensions, Memory, ProtectedPaths, WorkingDirectory};
+pub use extensions::{
+    AdditionalDirectories, Extensions, Memory, ProtectedPaths, ReadableDirectories, WorkingDirectory,
+};
 pub use limits::{InvalidLimit, ProgressLimits, ToolLimits};
 pub use markdown::escape_markdown;
 pub use observation::{ProgressObservation, ResultObservation, StartedObservation};

@@ -26,7 +26,7 @@ use fence::fenced;
 pub(crate) use folders::Folders;
 pub(crate) use job::{arguments, blocking, check_cancel, outcome};
 pub(crate) use known::{Knowledge, Known};
-pub(crate) use looking::{access_to, access_to_change, as_it_is, with_notes};
+pub(crate) use looking::{access_to_change, access_to_read, as_it_is, with_notes};
 pub(crate) use missing::describe_missing;
 pub(crate) use open::{Found, Opened, find, head_of, names_in, open_regular};
 pub(crate) use picture::Format;

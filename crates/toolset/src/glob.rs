@@ -17,7 +17,7 @@ use weft_tools::{
 };
 use weft_types::{ContentBlock, ToolSpec};
 
-use crate::files::{Folders, Found, access_to, arguments, as_it_is, blocking, with_notes};
+use crate::files::{Folders, Found, access_to_read, arguments, as_it_is, blocking, with_notes};
 use crate::search::{InvalidSearchSetting, NamePattern, Names, Search, SearchConfig, root_of};
 
 /// Finds files by their names.
@@ -164,7 +164,7 @@ impl Tool for Glob {
     }
 
     fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
-        Access::Read(vec![access_to(arguments["path"].as_str().unwrap_or("."), lent)])
+        Access::Read(vec![access_to_read(arguments["path"].as_str().unwrap_or("."), lent)])
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

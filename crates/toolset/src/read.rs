@@ -27,7 +27,7 @@ use weft_types::{ContentBlock, ToolSpec};
 use self::page::{Page, Want};
 use crate::files::{
     Encoding, FilesConfig, Folders, Format, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable,
-    access_to, arguments, as_it_is, blocking, describe_missing, find, head_of, names_in, with_notes,
+    access_to_read, arguments, as_it_is, blocking, describe_missing, find, head_of, names_in, with_notes,
 };
 
 /// How many names an error about a folder lists.
@@ -321,7 +321,10 @@ impl Tool for Read {
     }
 
     fn access(&self, arguments: &Value, lent: &Extensions) -> Access {
-        Access::Read(vec![access_to(arguments["path"].as_str().unwrap_or_default(), lent)])
+        Access::Read(vec![access_to_read(
+            arguments["path"].as_str().unwrap_or_default(),
+            lent,
+        )])
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

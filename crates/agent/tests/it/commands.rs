@@ -108,8 +108,7 @@ async fn status_is_told_without_a_model_and_no_model_is_told_of_it() {
         [
             "turn/start 3",
             "user /status",
-            "notice - Model: test/model\n- Mode: full\n- Context: 42 of 1000 tokens, 4 %\n- Used: 40 tokens in, 2 out\n\
-             - Sandbox: off",
+            "notice Model: test/model; Mode: full; Context: 42 of 1000 tokens, 4 %; Used: 40 tokens in, 2 out; Sandbox: off",
             "turn/end completed",
         ]
     );

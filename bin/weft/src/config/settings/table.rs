@@ -124,6 +124,20 @@ pub(crate) static COMPACT_AT: Setting = count(
     "How full the model's context may be, in percent, before the conversation is summed up; at 100 it is summed up only \
      when the provider refuses a request as too long.",
 );
+pub(crate) static INSTRUCTIONS_BYTES: Setting = count(
+    "context.instructions_bytes",
+    64 * KIB,
+    KIB,
+    MIB,
+    "The most bytes of instructions (`AGENTS.md`) that an agent is told at the start, and of one file later on.",
+);
+pub(crate) static SKILLS_BYTES: Setting = count(
+    "context.skills_bytes",
+    16 * KIB,
+    KIB,
+    256 * KIB,
+    "The most bytes of the list of skills that an agent is told.",
+);
 pub(crate) static RESULTS_PERCENT: Setting = count(
     "context.results_percent",
     30,
@@ -505,6 +519,8 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &MAX_DEPTH,
     &COMPACT_AT,
     &RESULTS_PERCENT,
+    &INSTRUCTIONS_BYTES,
+    &SKILLS_BYTES,
     &TOOL_CANCEL_GRACE,
     &MAX_PARALLEL_CALLS,
     &PROGRESS_TITLE,
