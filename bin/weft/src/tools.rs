@@ -9,7 +9,9 @@ use weft_agent::AgentTool;
 use weft_tool_workflow::{WorkflowTool, WorkflowToolConfig};
 use weft_tools::{ProgressLimits, Tool, ToolLimits, ToolRegistry};
 use weft_toolset::sandbox::{self, Level, Report, SandboxConfig, SandboxMode, SandboxNetwork};
-use weft_toolset::{Bash, BashConfig, Edit, Environment, FilesConfig, Glob, Grep, Read, SearchConfig, Todo, Write};
+use weft_toolset::{
+    Bash, BashConfig, BashKill, BashOutput, Edit, Environment, FilesConfig, Glob, Grep, Read, SearchConfig, Todo, Write,
+};
 use weft_workflow_js::{EngineConfig, JsEngine};
 
 use crate::config::Config;
@@ -63,20 +65,23 @@ fn all(config: &Config, secret_variables: &[String], sandbox: Report) -> anyhow:
         line_chars: config.size(&settings::SEARCH_LINE),
         time: config.span(&settings::SEARCH_TIME),
     };
+    let shell = shell(config, secret_variables)?;
     Ok(vec![
         Arc::new(Read::new(files.clone())?),
         Arc::new(Edit::new(files.clone())?),
         Arc::new(Write::new(files)?),
         Arc::new(Glob::new(search.clone())?),
         Arc::new(Grep::new(search)?),
-        Arc::new(bash(config, secret_variables, sandbox)?),
+        Arc::new(BashOutput::new(shell.clone())?),
+        Arc::new(BashKill::new(shell.clone())?),
+        Arc::new(Bash::reporting(shell, sandbox)?),
         Arc::new(Todo),
         Arc::new(AgentTool),
         Arc::new(workflow(config)?),
     ])
 }
 
-fn bash(config: &Config, secret_variables: &[String], sandbox: Report) -> anyhow::Result<Bash> {
+fn shell(config: &Config, secret_variables: &[String]) -> anyhow::Result<BashConfig> {
     let (default_timeout, max_timeout) = (
         config.span(&settings::BASH_TIMEOUT),
         config.span(&settings::BASH_MAX_TIMEOUT),
@@ -87,17 +92,17 @@ fn bash(config: &Config, secret_variables: &[String], sandbox: Report) -> anyhow
         render(default_timeout),
         render(max_timeout),
     );
-    let config = BashConfig {
+    Ok(BashConfig {
         default_timeout,
         max_timeout,
         max_output_chars: config.size(&settings::BASH_OUTPUT),
+        max_background: config.size(&settings::BASH_BACKGROUND),
         spill_bytes: config.count(&settings::BASH_SPILL),
         live_tail_bytes: config.size(&settings::BASH_TAIL),
         report_interval: Duration::from_millis(100),
         environment: environment(config, secret_variables)?,
         sandbox: sandbox_of(config),
-    };
-    Ok(Bash::reporting(config, sandbox)?)
+    })
 }
 
 /// What commands are kept from.

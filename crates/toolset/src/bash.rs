@@ -9,13 +9,15 @@
 //!   there, in the session's folders and in what the user listed ([`sandbox`]).
 //! - It leads a process group. When the shell ends, output is read for a quarter of a second more if
 //!   something still holds the pipe; then whatever is left of the group is killed. Nothing goes on in the
-//!   background, but for what left the group on purpose (`setsid`): that runs, its output lost, until the
+//!   background, but for a command that was started for it ([`background`]), and for what left the group on purpose (`setsid`): that runs, its output lost, until the
 //!   program ends ([`Orphans`](crate::Orphans)).
 //! - On a cancel or a timeout the group gets SIGTERM and, a second later, SIGKILL.
 //!
 //! A command that fails is a result like any other: the model reads its exit code. The call itself fails
 //! only if the command could not start, ran out of time or was cancelled; the output until then is kept.
 
+mod attend;
+mod background;
 mod config;
 mod console;
 mod decode;
@@ -43,6 +45,8 @@ use weft_tools::{
 };
 use weft_types::{ContentBlock, ToolSpec, text_of};
 
+pub use self::attend::{BashKill, BashOutput};
+use self::background::{Jobs, Keeping};
 pub use self::config::{BashConfig, InvalidSetting};
 use self::console::Console;
 use self::group::Group;
@@ -99,9 +103,25 @@ impl Bash {
         Ok(Launch::new(&folder.0, variables, prefix))
     }
 
+    /// Starts a command that goes on behind this call.
+    fn begin(&self, execution: &ToolExecution, arguments: &Arguments, launch: &Launch) -> Result<Finished, ToolError> {
+        let memory = execution.extension::<Memory>();
+        let memory = memory.ok_or_else(|| ToolError::new("its caller has no memory of commands in the background"))?;
+        let jobs = memory.of::<Jobs>();
+        jobs.check_room(self.config.max_background)?;
+        let started = Group::start(&arguments.command, launch).map_err(|error| ToolError::new(chain(&error)))?;
+        let limit = arguments.timeout_ms.map(Duration::from_millis);
+        let keeping = Keeping::new(&self.config, Some(memory.of::<Scratch>()));
+        Ok(Finished {
+            output: String::new(),
+            hint: None,
+            exit: Exit::Background(jobs.add(&arguments.command, started, limit, &keeping)),
+        })
+    }
+
     fn finished(&self, status: ExitStatus, output: String) -> Finished {
         let exit = Exit::of(status);
-        let failed = !matches!(exit, Exit::ExitCode(0));
+        let failed = !matches!(exit, Exit::Code(0));
         let hint = failed.then(|| self.sandbox.hint(&output)).flatten();
         Finished {
             output,
@@ -114,6 +134,9 @@ impl Bash {
         let arguments: Arguments = Deserialize::deserialize(execution.arguments())
             .map_err(|error| ToolError::with_code(ErrorCode::InvalidArgs, error.to_string()))?;
         let launch = self.launch(execution)?;
+        if arguments.background {
+            return self.begin(execution, &arguments, &launch);
+        }
         let limit = arguments
             .timeout_ms
             .map_or(self.config.default_timeout, Duration::from_millis);
@@ -147,6 +170,8 @@ impl Bash {
 struct Arguments {
     command: String,
     timeout_ms: Option<u64>,
+    #[serde(default)]
+    background: bool,
 }
 
 /// The canonical value: a command that ended by itself.
@@ -162,17 +187,20 @@ struct Finished {
 }
 
 /// How the shell ended: what a card is given of the value.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Exit {
-    ExitCode(i32),
+    #[serde(rename = "exitCode")]
+    Code(i32),
     Signal(String),
+    /// Not at all: it goes on in the background under this id.
+    Background(String),
 }
 
 impl Exit {
     fn of(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
-            (Some(code), _) => Self::ExitCode(code),
+            (Some(code), _) => Self::Code(code),
             (None, signal) => Self::Signal(signal_name(signal.unwrap_or_default())),
         }
     }
@@ -180,8 +208,11 @@ impl Exit {
     /// The last line of what the model gets.
     fn line(&self) -> String {
         match self {
-            Self::ExitCode(code) => format!("exit code {code}"),
+            Self::Code(code) => format!("exit code {code}"),
             Self::Signal(name) => format!("killed by {name}"),
+            Self::Background(id) => {
+                format!("running in the background as {id}; bash_output gives what it prints, bash_kill ends it")
+            }
         }
     }
 }
@@ -198,8 +229,10 @@ impl Tool for Bash {
                 "Runs a shell command in the session's folder and returns what it printed, errors included, and its \
                  exit code. Input is empty. Output beyond {} characters is cut in the middle, and \
                  the result names a file with all of it, for read. The command is killed \
-                 after timeout_ms (default {default}, at most {max}). Nothing runs on in the background: processes \
-                 that the command leaves behind are killed when it returns.{}",
+                 after timeout_ms (default {default}, at most {max}). Processes that the command \
+                 leaves behind are killed when it returns; to have one go on, such as a server, run it alone with \
+                 background, which gives an id at once: it then runs until bash_kill, its timeout_ms if you set one, \
+                 or the end of the session.{}",
                 self.config.max_output_chars,
                 self.sandbox.sentence(),
             ),
@@ -211,6 +244,7 @@ impl Tool for Bash {
                         "type": "integer", "minimum": 1, "maximum": max as u64,
                         "description": format!("Milliseconds after which the command is killed; default {default}."),
                     },
+                    "background": { "type": "boolean", "description": "Whether it goes on while you do something else; default false." },
                 },
                 "required": ["command"],
                 "additionalProperties": false,
@@ -226,6 +260,7 @@ impl Tool for Bash {
                 "hint": { "type": "string" },
                 "exitCode": { "type": "integer" },
                 "signal": { "type": "string" },
+                "background": { "type": "string" },
             },
             "required": ["output"],
             "additionalProperties": false,
@@ -286,6 +321,7 @@ impl Tool for Bash {
         let mut shown = result.content;
         // How the command ended is said by the exit; it is nothing that the command printed.
         if let (Some(exit), Some((last, rest))) = (&exit, shown.split_last())
+            && !matches!(exit, Exit::Background(_))
             && last.as_text() == Some(&exit.line())
         {
             shown = rest;
@@ -293,9 +329,10 @@ impl Tool for Bash {
         Some(ResultView::Terminal {
             title: None,
             output: Some(text_of(shown)),
-            exit: exit.map(|exit| match exit {
-                Exit::ExitCode(code) => ShownExit::Code(code),
-                Exit::Signal(name) => ShownExit::Signal(name),
+            exit: exit.and_then(|exit| match exit {
+                Exit::Code(code) => Some(ShownExit::Code(code)),
+                Exit::Signal(name) => Some(ShownExit::Signal(name)),
+                Exit::Background(_) => None,
             }),
         })
     }

@@ -30,7 +30,7 @@ mod search;
 mod todo;
 mod write;
 
-pub use bash::{Bash, BashConfig, InvalidSetting};
+pub use bash::{Bash, BashConfig, BashKill, BashOutput, InvalidSetting};
 pub use edit::Edit;
 pub use environment::{Environment, InvalidVariable, looks_secret};
 pub use files::{FilesConfig, InvalidFilesSetting};

@@ -18,6 +18,8 @@ pub struct BashConfig {
     pub max_output_chars: usize,
     /// How many bytes of output that is too long are kept in a file; 0 to 1 GiB, default 64 MiB. With 0 none are.
     pub spill_bytes: u64,
+    /// How many commands of one agent may run in the background; 0 to 64, default 8.
+    pub max_background: usize,
     /// How many bytes of the latest output a running call shows; 256 to 32,768, default 8,192.
     pub live_tail_bytes: usize,
     /// The shortest time between two reports of a running call; at most 5 s, default 100 ms.
@@ -35,6 +37,7 @@ impl Default for BashConfig {
             max_timeout: Duration::from_secs(600),
             max_output_chars: 30_000,
             spill_bytes: 64 << 20,
+            max_background: 8,
             live_tail_bytes: 8 * 1024,
             report_interval: Duration::from_millis(100),
             environment: Environment::default(),
@@ -67,6 +70,7 @@ impl BashConfig {
         )?;
         within("max_output_chars", &self.max_output_chars, 1_000..=1_000_000)?;
         within("spill_bytes", &self.spill_bytes, 0..=1 << 30)?;
+        within("max_background", &self.max_background, 0..=64)?;
         within("live_tail_bytes", &self.live_tail_bytes, 256..=32 * 1024)?;
         within(
             "report_interval",
@@ -120,6 +124,10 @@ mod tests {
         refused(
             |config| config.spill_bytes = 2 << 30,
             "spill_bytes is 2147483648, but must be from 0 to 1073741824",
+        );
+        refused(
+            |config| config.max_background = 65,
+            "max_background is 65, but must be from 0 to 64",
         );
         refused(
             |config| config.live_tail_bytes = 64 * 1024,

@@ -1,5 +1,6 @@
 //! The tool as its callers see it: real commands, run through a registry.
 
+mod background;
 mod cases;
 mod ending;
 mod live;
@@ -16,10 +17,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weft_observe::Subscription;
-use weft_tools::{Extensions, Memory, ToolCallRequest, ToolLimits, ToolRegistry, ToolResult, WorkingDirectory};
+use weft_tools::{Extensions, Memory, Tool, ToolCallRequest, ToolLimits, ToolRegistry, ToolResult, WorkingDirectory};
 use weft_types::{CallId, text_of};
 
-use super::{Bash, BashConfig, Launch};
+use super::{Bash, BashConfig, BashKill, BashOutput, Launch};
 
 /// Longer than any wait of a test that passes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -42,8 +43,15 @@ struct Running {
 impl Stage {
     fn new(config: BashConfig) -> Self {
         let registry = ToolRegistry::new(ToolLimits::default());
-        let tool = Bash::new(config).expect("the settings are within their bounds");
-        registry.register(Arc::new(tool)).expect("the tool is sound").keep();
+        let sound = "the settings are within their bounds";
+        let tools: [Arc<dyn Tool>; 3] = [
+            Arc::new(Bash::new(config.clone()).expect(sound)),
+            Arc::new(BashOutput::new(config.clone()).expect(sound)),
+            Arc::new(BashKill::new(config).expect(sound)),
+        ];
+        for tool in tools {
+            registry.register(tool).expect("the tool is sound").keep();
+        }
         let (show, shown) = mpsc::unbounded_channel();
         let watching = registry.progress().subscribe(None, move |observation| {
             // A test that no longer looks has dropped its end.

@@ -265,6 +265,13 @@ pub(crate) static BASH_SPILL: Setting = count(
     1_024 * MIB,
     "How much of an output that is too long is kept in a file of the session's, where the model can read on; `0` keeps none.",
 );
+pub(crate) static BASH_BACKGROUND: Setting = count(
+    "bash.max_background",
+    8,
+    0,
+    64,
+    "Commands of one agent that may run in the background at the same time.",
+);
 pub(crate) static BASH_TAIL: Setting = count(
     "bash.tail_bytes",
     8 * KIB,
@@ -538,6 +545,7 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &BASH_MAX_TIMEOUT,
     &BASH_OUTPUT,
     &BASH_SPILL,
+    &BASH_BACKGROUND,
     &BASH_TAIL,
     &ENVIRONMENT_PASS,
     &SANDBOX_MODE,
