@@ -126,8 +126,15 @@ const ACP: &str = "agent-client-protocol";
 const JS: &str = "rquickjs";
 const HTTP: &str = "reqwest";
 
-/// Outside packages that one crate alone may name, so that replacing them touches that crate alone.
-const SOLE_USERS: [(&str, &str); 3] = [(ACP, "weft-acp"), (JS, "weft-workflow-js"), (HTTP, "weft-providers")];
+const MCP: &str = "rmcp";
+
+/// Outside packages that these crates alone may name, so that replacing them touches no other.
+const USERS: [(&str, &[&str]); 4] = [
+    (ACP, &["weft-acp"]),
+    (JS, &["weft-workflow-js"]),
+    (HTTP, &["weft-providers", "weft-mcp"]),
+    (MCP, &["weft-mcp"]),
+];
 
 /// The edges that break a rule, and the crates that have none.
 pub(super) fn violations(graph: &Graph) -> Vec<String> {
@@ -143,10 +150,11 @@ pub(super) fn violations(graph: &Graph) -> Vec<String> {
             found.push(format!("{member} has no rule that says what it must not know"));
         }
     }
-    for (package, user) in SOLE_USERS {
-        let others = graph.members.iter().filter(|member| *member != user);
+    for (package, users) in USERS {
+        let others = graph.members.iter().filter(|member| !users.contains(&member.as_str()));
         let others = others.filter(|member| graph.direct(member).any(|name| name == package));
-        found.extend(others.map(|member| format!("{member} depends on {package}, which is for {user} alone")));
+        let users = users.join(" and ");
+        found.extend(others.map(|member| format!("{member} depends on {package}, which is for {users} alone")));
     }
     found
 }
@@ -202,7 +210,7 @@ mod tests {
     fn an_outside_package_of_one_crate_is_found_elsewhere() {
         check(
             &[("weft-session", &["reqwest"]), ("weft-providers", &["reqwest"])],
-            &["weft-session depends on reqwest, which is for weft-providers alone"],
+            &["weft-session depends on reqwest, which is for weft-providers and weft-mcp alone"],
         );
     }
 
