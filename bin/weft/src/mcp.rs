@@ -81,6 +81,10 @@ impl Companion for Companions {
     fn end(&self) -> BoxFuture<'_, ()> {
         self.0.close().boxed()
     }
+
+    fn status(&self) -> Vec<String> {
+        self.0.status()
+    }
 }
 
 fn of_wire(transport: McpTransport) -> Transport {

@@ -98,6 +98,8 @@ impl Turns {
         let models = &self.options.models;
         let model = models.resolve(self.model.get().as_deref());
         let library = self.options.lent.get::<LibraryHandle>();
+        let mut more = library.map(|library| library.0.status()).unwrap_or_default();
+        more.extend(self.options.companions.iter().flat_map(|companion| companion.status()));
         let status = Status {
             models: &**models,
             model: model
@@ -105,7 +107,7 @@ impl Turns {
                 .map_err(|error| error.message().to_owned()),
             mode: self.options.permissions.mode().as_str(),
             usage: &self.meter.read(),
-            more: library.map(|library| library.0.status()).unwrap_or_default(),
+            more,
         };
         status.text()
     }

@@ -248,7 +248,8 @@ impl Connection {
 }
 
 impl Line {
-    fn is_closed(&self) -> bool {
+    /// Whether it is over.
+    pub(crate) fn is_closed(&self) -> bool {
         self.peer.is_transport_closed() || self.vitals.as_ref().is_some_and(|vitals| vitals.exited().is_some())
     }
 

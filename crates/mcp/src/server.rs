@@ -1,7 +1,7 @@
 //! A server for as long as its session lives: connected, or connected again by the next call.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -20,6 +20,9 @@ const BACKOFF: Duration = Duration::from_millis(250);
 /// Calls that may wait for a connection; more wait to be taken up.
 const WAITING: usize = 16;
 
+/// The connection that was made last, for whoever only looks at it.
+type Latest = Arc<Mutex<Weak<Line>>>;
+
 type Ask = oneshot::Sender<Result<Arc<Line>, Failure>>;
 
 /// A server. Dropping it kills its process; [`close`](Self::close) is the polite way.
@@ -29,6 +32,7 @@ pub(crate) struct Server {
     asks: mpsc::Sender<Ask>,
     closing: CancellationToken,
     keeper: Mutex<Option<JoinHandle<()>>>,
+    latest: Latest,
 }
 
 /// What a server said when it was started.
@@ -49,9 +53,11 @@ impl Server {
             connection: None,
             restarts: 0,
             fault: String::new(),
+            latest: Latest::default(),
         };
         let listing = keeper.connect().await?;
         let instructions = keeper.connection.as_ref().and_then(Connection::instructions);
+        let latest = Arc::clone(&keeper.latest);
         let (asks, inbox) = mpsc::channel(WAITING);
         let closing = CancellationToken::new();
         let keeper = tokio::spawn(keeper.run(inbox, closing.clone()));
@@ -61,6 +67,7 @@ impl Server {
             asks,
             closing,
             keeper: Mutex::new(Some(keeper)),
+            latest,
         };
         Ok((server, Greeting { listing, instructions }))
     }
@@ -70,6 +77,12 @@ impl Server {
         let (ask, answer) = oneshot::channel();
         self.asks.send(ask).await.map_err(|_closed| Failure::Closing)?;
         answer.await.unwrap_or(Err(Failure::Closing))
+    }
+
+    /// Whether it is connected, as far as that is known without asking it.
+    pub(crate) fn is_up(&self) -> bool {
+        let line = self.latest.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        line.is_some_and(|line| !line.is_closed())
     }
 
     /// Ends it, and resolves when nothing of its process is left.
@@ -103,6 +116,7 @@ struct Keeper {
     restarts: u32,
     /// Why the last connection ended.
     fault: String,
+    latest: Latest,
 }
 
 impl Keeper {
@@ -173,6 +187,7 @@ impl Keeper {
             mask: &self.mask,
         };
         let (connection, listing) = connecting.open().await?;
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&connection.line);
         self.connection = Some(connection);
         Ok(listing)
     }

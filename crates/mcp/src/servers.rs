@@ -18,6 +18,20 @@ const INSTRUCTIONS_CHARS: usize = 4_000;
 /// way.
 pub struct Servers {
     servers: Vec<Arc<Server>>,
+    standings: Vec<Standing>,
+}
+
+/// What became of one configured server.
+enum Standing {
+    /// It works; how many tools it gives, and its place among those that work.
+    Works {
+        tools: usize,
+        place: usize,
+    },
+    LeftOut {
+        name: String,
+        reason: String,
+    },
 }
 
 /// What came of starting servers.
@@ -47,7 +61,10 @@ impl Servers {
             async move { (name, filter, Server::start(config, context).await) }
         });
         let mut started = Started {
-            servers: Self { servers: Vec::new() },
+            servers: Self {
+                servers: Vec::new(),
+                standings: Vec::new(),
+            },
             failures: Vec::new(),
             notices: Vec::new(),
             instructions: Vec::new(),
@@ -64,6 +81,10 @@ impl Servers {
             ) = match outcome {
                 Ok(ok) => ok,
                 Err(failure) => {
+                    started.servers.standings.push(Standing::LeftOut {
+                        name: name.clone(),
+                        reason: failure.to_string(),
+                    });
                     started.failures.push((name, failure));
                     continue;
                 }
@@ -80,6 +101,10 @@ impl Servers {
                 ));
                 listing.tools.truncate(room);
             }
+            started.servers.standings.push(Standing::Works {
+                tools: listing.tools.len(),
+                place: started.servers.servers.len(),
+            });
             for note in listing.notes {
                 started.notices.push(format!("MCP server \"{name}\": {note}"));
             }
@@ -94,6 +119,29 @@ impl Servers {
             started.servers.servers.push(server);
         }
         started
+    }
+
+    /// How every configured server is, a line for each, in their order; without asking any.
+    pub fn status(&self) -> Vec<String> {
+        self.standings.iter().map(|standing| self.line(standing)).collect()
+    }
+
+    fn line(&self, standing: &Standing) -> String {
+        match standing {
+            Standing::Works { tools, place } => {
+                let server = &self.servers[*place];
+                let (name, s) = (&server.config.name, if *tools == 1 { "" } else { "s" });
+                if server.is_up() {
+                    format!("MCP server \"{name}\": {tools} tool{s}")
+                } else {
+                    format!("MCP server \"{name}\": not running; the next call of its {tools} tool{s} starts it again")
+                }
+            }
+            Standing::LeftOut { name, reason } => {
+                let first = reason.lines().next().unwrap_or_default();
+                format!("MCP server \"{name}\": left out: {first}")
+            }
+        }
     }
 
     /// Ends all servers side by side, and resolves when nothing of their processes is left: within three seconds.

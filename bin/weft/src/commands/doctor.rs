@@ -1,7 +1,8 @@
 //! `weft doctor`: what is in order, what is not, and how to mend it.
 //!
 //! Each check runs on a thread of its own within a time limit, so that one that hangs or panics is itself a finding and
-//! keeps no other from being made. Nothing is changed but a file that is made and deleted to see whether that works.
+//! keeps no other from being made. Nothing is changed but a file that is made and deleted to see whether that works, and
+//! MCP servers are started and ended again.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -19,12 +20,15 @@ use crate::terminal::{Palette, is_live, one_line};
 
 mod configuration;
 mod editors;
+mod mcp;
 mod model;
 mod storage;
 mod surroundings;
 
 /// How long one check may take.
 const TIME: Duration = Duration::from_secs(10);
+/// How long one may that starts MCP servers: each has a limit of its own, which is shorter.
+const SERVERS_TIME: Duration = Duration::from_secs(30);
 /// How long one may that asks a model.
 const ONLINE_TIME: Duration = Duration::from_secs(60);
 
@@ -140,6 +144,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("sessions", storage::sessions),
     ("model", model::check),
     ("tools", surroundings::tools),
+    ("mcp", mcp::check),
     ("sandbox", surroundings::sandbox),
     ("processes", surroundings::processes),
     ("limits", surroundings::limits),
@@ -152,7 +157,11 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     let mut all = Vec::new();
     for (area, check) in CHECKS {
-        let time = if patient.online { ONLINE_TIME } else { TIME };
+        let time = match *area {
+            _ if patient.online => ONLINE_TIME,
+            "mcp" => SERVERS_TIME,
+            _ => TIME,
+        };
         for finding in contained(&patient, *check, time) {
             if !args.json {
                 tell(&mut out, area, &finding)?;

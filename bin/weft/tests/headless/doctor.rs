@@ -247,3 +247,49 @@ fn completions_name_the_commands() {
         assert!(ran.out.contains(word), "{word}");
     }
 }
+
+/// A server with one tool, for whoever has a shell.
+const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+  *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+  *'"tools/list"'*) result='{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}' ;;
+  *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
+/// A world with a server that works, one that does not and one that is switched off.
+fn with_servers() -> World {
+    let world = World::new(HELLO);
+    world.write("home/server.sh", SERVER);
+    let servers = format!(
+        "[mcp.good]\ncommand = \"sh\"\nargs = [\"{}\"]\n[mcp.bad]\ncommand = \"/no/such/program\"\n\
+         [mcp.off]\ncommand = \"/no/such/program\"\nenabled = false\n",
+        world.path("home/server.sh").display()
+    );
+    let config = world.read("home/config.toml");
+    world.write("home/config.toml", &format!("{config}{servers}"));
+    world
+}
+
+#[test]
+fn every_mcp_server_is_tried() {
+    let world = with_servers();
+    let ran = doctor(&world, &[]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("ok    mcp            good: 1 tool\n"), "{ran:?}");
+    says(&ran, "fail  mcp            bad: ", "give its whole path");
+    assert!(!ran.out.contains("off: "), "{ran:?}");
+}
+
+#[test]
+fn the_status_of_a_session_tells_its_mcp_servers() {
+    let ran = with_servers().weft(&["exec", "--json", "/status"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for line in ["MCP server \\\"good\\\": 1 tool", "MCP server \\\"bad\\\": left out: "] {
+        assert!(ran.out.contains(line), "{line}: {ran:?}");
+    }
+}

@@ -29,9 +29,18 @@ async fn a_server_that_dies_between_calls_is_started_again() {
     let session = Session::good().await;
     let before = session.pid().await;
     let id = rustix::process::Pid::from_raw(before).expect("a process id");
+    let status = || session.started.servers.status().remove(0);
+    let up = status();
+    assert!(
+        up.starts_with("MCP server \"test\": ") && up.ends_with(" tools"),
+        "{up}"
+    );
     rustix::process::kill_process(id, rustix::process::Signal::KILL).expect("it is ours");
     reaped(before).await;
+    let down = status();
+    assert!(down.contains("not running; the next call of its"), "{down}");
     assert_ne!(session.pid().await, before);
+    assert_eq!(status(), up);
 }
 
 /// MCP-04
