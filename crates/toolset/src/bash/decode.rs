@@ -39,19 +39,37 @@ impl Decoder {
             rest = &joined;
             self.unfinished = Vec::new();
         }
-        let end = rest.len();
-        let mut at = 0;
-        for chunk in rest.utf8_chunks() {
-            chunk.valid().chars().for_each(|c| self.character(c, text));
-            at += chunk.valid().len() + chunk.invalid().len();
-            if chunk.invalid().is_empty() {
-                continue;
+        loop {
+            let error = match std::str::from_utf8(rest) {
+                Ok(valid) => return self.text(valid, text),
+                Err(error) => error,
+            };
+            let (valid, invalid) = rest.split_at(error.valid_up_to());
+            if let Ok(valid) = std::str::from_utf8(valid) {
+                self.text(valid, text);
             }
-            if at == end && is_beginning(chunk.invalid()) {
-                self.unfinished = chunk.invalid().to_vec();
-            } else {
-                self.character(REPLACEMENT_CHARACTER, text);
+            let Some(length) = error.error_len() else {
+                self.unfinished = invalid.to_vec();
+                return;
+            };
+            self.character(REPLACEMENT_CHARACTER, text);
+            rest = &invalid[length..];
+        }
+    }
+
+    /// Takes text as it stands where nothing of it is special, which is nearly everywhere.
+    fn text(&mut self, mut rest: &str, text: &mut String) {
+        while !rest.is_empty() {
+            if self.state == State::Text {
+                let (run, more) = rest.split_at(plain_run(rest));
+                text.push_str(run);
+                rest = more;
             }
+            let mut chars = rest.chars();
+            if let Some(c) = chars.next() {
+                self.character(c, text);
+            }
+            rest = chars.as_str();
         }
     }
 
@@ -107,9 +125,21 @@ fn plain(c: char, text: &mut String) -> State {
     State::Text
 }
 
-/// Whether more bytes could make a character of these.
-fn is_beginning(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+/// How many bytes at the beginning are nothing but plain text, whole characters.
+fn plain_run(text: &str) -> usize {
+    /// Judged as one, without a branch for each byte.
+    const BLOCK: usize = 64;
+    let bytes = text.as_bytes();
+    let blocks = bytes.chunks_exact(BLOCK);
+    let plain = blocks.take_while(|block| !block.iter().fold(false, |any, byte| any | may_be_special(*byte)));
+    let start = plain.count() * BLOCK;
+    let special = bytes[start..].iter().position(|byte| may_be_special(*byte));
+    special.map_or(bytes.len(), |at| start + at)
+}
+
+/// Whether a control character may begin here: one of ASCII, or one of U+0080 to U+009F, which begin with 0xC2.
+fn may_be_special(byte: u8) -> bool {
+    (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f || byte == 0xc2
 }
 
 #[cfg(test)]
@@ -161,6 +191,20 @@ mod tests {
         check(b"a\x1b]b\nc\n", "a\nc\n");
         check(b"a\x1b[\nb\n", "a\nb\n");
         check(b"a\x1b", "a");
+    }
+
+    #[test]
+    fn what_is_special_is_seen_wherever_it_stands_in_a_long_text() {
+        for before in 0..200 {
+            let plain = "a\té\u{a0}".repeat(40).chars().take(before).collect::<String>();
+            for (special, expected) in [("\u{1b}[1mx", "x"), ("\r\n", "\n"), ("\u{7f}x", "x"), ("\u{9b}x", "x")] {
+                let mut decoder = Decoder::default();
+                let mut text = String::new();
+                decoder.push(format!("{plain}{special}{plain}").as_bytes(), &mut text);
+                decoder.finish(&mut text);
+                assert_eq!(text, format!("{plain}{expected}{plain}"), "after {before} characters");
+            }
+        }
     }
 
     #[test]

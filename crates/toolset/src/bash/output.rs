@@ -67,7 +67,7 @@ impl Output {
         }
         let end = byte_of_char(&self.tail, excess);
         self.dropped.chars += excess;
-        self.dropped.newlines += self.tail[..end].matches('\n').count();
+        self.dropped.newlines += newlines(&self.tail.as_bytes()[..end]);
         self.tail.drain(..end);
         self.tail_chars -= excess;
     }
@@ -117,9 +117,21 @@ impl Output {
     }
 }
 
+/// How many newlines there are, counted without a branch for each byte.
+fn newlines(text: &[u8]) -> usize {
+    let blocks = text.chunks(usize::from(u8::MAX));
+    let counts = blocks.map(|block| block.iter().fold(0_u8, |count, byte| count + u8::from(*byte == b'\n')));
+    counts.map(usize::from).sum()
+}
+
 /// Where the character with that number begins, or the end of a shorter text.
 fn byte_of_char(text: &str, number: usize) -> usize {
-    text.char_indices().nth(number).map_or(text.len(), |(at, _)| at)
+    let mut chars = text.chars();
+    if let Some(last) = number.checked_sub(1) {
+        // Quicker than by `char_indices`, which stops at every character.
+        chars.nth(last);
+    }
+    text.len() - chars.as_str().len()
 }
 
 #[cfg(test)]
@@ -193,6 +205,12 @@ mod tests {
                 .for_each(|piece| output.push(&piece.iter().collect::<String>()));
             assert_eq!(output.into_text(), whole, "in pieces of {size} characters");
         }
+    }
+
+    #[test]
+    fn lines_left_out_are_counted_however_many_there_are() {
+        let text = of(2, &[&"\n".repeat(1_000)]).into_text();
+        assert_eq!(text, "\n[… 998 characters in 999 lines left out …]\n\n");
     }
 
     #[test]
