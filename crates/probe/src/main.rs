@@ -1,5 +1,5 @@
-//! What `cargo xtask bench` runs in a release build to measure the store: the real store by itself, and beside it the
-//! least that could do the same.
+//! What `cargo xtask bench` runs in a release build to measure parts of weft by themselves, the store and a step of a
+//! model, and beside each the least that could do the same.
 //!
 //! Each command prints its figures as one JSON object. [`mix`] is what the sessions are made of.
 
@@ -9,6 +9,7 @@ mod append;
 mod fill;
 mod list;
 mod mix;
+mod model;
 mod parse;
 
 use std::path::PathBuf;
@@ -52,6 +53,13 @@ enum Command {
         /// The log.
         log: PathBuf,
     },
+    /// Take steps of a model at a chat-completions endpoint, and read the same streams and count them.
+    Model {
+        /// The endpoint's URL up to and without `/chat/completions`.
+        base_url: String,
+        /// How many of each.
+        rounds: usize,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
@@ -61,6 +69,7 @@ fn main() -> anyhow::Result<()> {
         Command::Append { folder, turns } => print(&append::measure(&folder, turns)?),
         Command::List { root } => print(&list::measure(&root)?),
         Command::Parse { log } => print(&parse::measure(&log)?),
+        Command::Model { base_url, rounds } => print(&model::measure(&base_url, rounds)?),
     }
 }
 

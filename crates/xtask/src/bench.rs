@@ -2,8 +2,8 @@
 //! same run, so that a slow machine makes both slow.
 //!
 //! [`daemon::Daemon`] is a release build of `weft acp` on a scripted model; `weft-bench-probe` is the minimal
-//! program it is compared with. `weft-probe` measures the store by itself: it is a program of its own, so that the
-//! chores depend on nothing that they check. Every measurement prints its figures and whether they keep the
+//! program it is compared with. `weft-probe` measures the store and a step of a model by themselves: it is a program of
+//! its own, so that the chores depend on nothing that they check. Every measurement prints its figures and whether they keep the
 //! budget; the command fails when one does not.
 
 mod daemon;
@@ -11,6 +11,8 @@ mod figures;
 mod flow;
 mod load;
 mod members;
+mod model;
+mod shell;
 mod start;
 mod store;
 
@@ -27,7 +29,7 @@ use figures::Figures;
 #[derive(Args)]
 pub(crate) struct BenchArguments {
     /// Measure only what has this in its name: start, memory, throughput, latency, worker, members, stall, append,
-    /// list, load.
+    /// list, load, model, shell.
     only: Option<String>,
 }
 
@@ -37,8 +39,8 @@ pub(crate) struct Programs {
     pub(crate) weft: PathBuf,
     /// The release build of the minimal program.
     pub(crate) probe: PathBuf,
-    /// The release build of the program that measures the store.
-    pub(crate) store: PathBuf,
+    /// The release build of the program that measures the store and a step of a model.
+    pub(crate) parts: PathBuf,
     /// Where the measured stores are made: on the disk that cargo builds on, since a folder in memory has no syncs.
     pub(crate) scratch: PathBuf,
 }
@@ -56,6 +58,8 @@ const MEASUREMENTS: &[Measurement] = &[
     ("append", store::append),
     ("list", store::list),
     ("load", load::load),
+    ("model", model::model),
+    ("shell", shell::shell),
 ];
 
 /// Builds what is measured, measures it, and prints the figures.
@@ -75,7 +79,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> anyhow::
     let programs = Programs {
         weft: folder.join("weft"),
         probe: folder.join("weft-bench-probe"),
-        store: folder.join("weft-probe"),
+        parts: folder.join("weft-probe"),
         scratch: workspace.target.clone(),
     };
     let mut figures = Figures::default();

@@ -71,7 +71,20 @@ impl Daemon {
     /// The same in a home that is there.
     pub(crate) fn spawn_in(weft: &Path, home: &Path, script: &str) -> anyhow::Result<Self> {
         let script = format!("export const meta = {{ name: 'bench', description: 'bench' }};\n{script}\n");
-        for (name, text) in [("config.toml", CONFIG), ("model.toml", MODEL), ("run.js", &script)] {
+        std::fs::write(home.join("run.js"), script)?;
+        Self::spawn_on(weft, home, CONFIG, MODEL)
+    }
+
+    /// Spawns an agent with a home of its own, with this configuration and this scripted model.
+    pub(crate) fn spawn_with(weft: &Path, config: &str, model: &str) -> anyhow::Result<Self> {
+        let home = home()?;
+        let mut daemon = Self::spawn_on(weft, home.path(), config, model)?;
+        daemon._home = Some(home);
+        Ok(daemon)
+    }
+
+    fn spawn_on(weft: &Path, home: &Path, config: &str, model: &str) -> anyhow::Result<Self> {
+        for (name, text) in [("config.toml", config), ("model.toml", model)] {
             std::fs::write(home.join(name), text)?;
         }
         let mut command = command::program(weft);

@@ -12,9 +12,9 @@ use crate::command;
 /// Sessions of the listed store.
 const SESSIONS: &str = "10000";
 
-/// Runs the program that measures the store; its figures.
+/// Runs the program that measures parts of weft; its figures.
 pub(super) fn probe(programs: &Programs, job: &str, arguments: &[&Path]) -> anyhow::Result<Value> {
-    let mut probe = command::program(&programs.store);
+    let mut probe = command::program(&programs.parts);
     let text = command::capture(probe.arg(job).args(arguments), None)?;
     serde_json::from_str(&text).with_context(|| format!("weft-probe {job} printed no figures: {text}"))
 }
