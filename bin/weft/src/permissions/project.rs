@@ -130,7 +130,6 @@ impl ProjectFile {
     fn replace(&self, folder: &Path, text: &str) -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
         file.persist(&self.path)?;
         Ok(())
     }

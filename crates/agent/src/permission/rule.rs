@@ -136,13 +136,13 @@ impl Rule {
 
     /// Whether the rule is about such a tool.
     fn is_about(&self, tool: &str, access: &Access) -> bool {
-        let of_class = match (self.class, access) {
+        let of_class = matches!(
+            (self.class, access),
             (Some(Class::Read), Access::Read(_))
-            | (Some(Class::Edit), Access::Edit(_))
-            | (Some(Class::Execute), Access::Execute(_))
-            | (Some(Class::Fetch), Access::Fetch { .. }) => true,
-            _ => false,
-        };
+                | (Some(Class::Edit), Access::Edit(_))
+                | (Some(Class::Execute), Access::Execute(_))
+                | (Some(Class::Fetch), Access::Fetch { .. })
+        );
         of_class || self.name.is_match(tool)
     }
 

@@ -56,7 +56,7 @@ async fn companions_end_after_the_last_turn_and_before_the_close_is_over() {
     let told = Arc::clone(&heard);
     let companion = Loud(Box::new(move |word| told.get().expect("set below")(word)));
     let world = World::with(SpyModels::script(HOLD), |options| {
-        options.companions.push(Arc::new(companion))
+        options.companions.push(Arc::new(companion));
     });
     let world = world.tool(hold());
     assert!(heard.set(Box::new(world.watch.note())).is_ok());
@@ -74,7 +74,7 @@ async fn companions_end_with_an_agent_that_is_dropped() {
     let told = Arc::clone(&ended);
     let companion = Loud(Box::new(move |_| told.notify_one()));
     let world = World::with(SpyModels::script(HOLD), |options| {
-        options.companions.push(Arc::new(companion))
+        options.companions.push(Arc::new(companion));
     });
     drop(world);
     ended.notified().await;
@@ -84,7 +84,7 @@ async fn companions_end_with_an_agent_that_is_dropped() {
 async fn notices_are_said_once_when_the_first_turn_begins() {
     let script = "[[reply]]\ntext = \"done\"\n";
     let world = World::with(SpyModels::script(script), |options| {
-        options.notices = vec!["one".into(), "two".into()]
+        options.notices = vec!["one".into(), "two".into()];
     });
     assert!(world.agent.session().is_empty());
     world.prompt("a").await;
