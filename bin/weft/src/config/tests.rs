@@ -67,15 +67,16 @@ fn a_project_adds_rules_that_hold_back_to_those_of_the_user() {
 fn a_bad_rule_is_refused_with_its_place_and_what_was_expected() {
     refused(
         "[permissions]\nallow = [\"bash\", \"bash(git\"]\n",
-        "config.toml:2:18: permissions.allow: failed to read the rule `bash(git`: the pattern must end with `)`",
+        "config.toml:2:18: permissions.allow: failed to read the rule `bash(git`: the pattern must end with `)`, \
+         and nothing may follow it",
     );
     refused(
         "permissions.deny = \"bash\"\n",
-        "config.toml:1:20: permissions.deny: found a value of type string, expected a list of rules",
+        "config.toml:1:20: permissions.deny: found a value of type string, expected a list of rules, such as [\"bash(git status)\"]",
     );
     refused(
         "permissions.ask = [1]\n",
-        "config.toml:1:20: permissions.ask: found a value of type integer, expected a list",
+        "config.toml:1:20: permissions.ask: found a value of type integer, expected a list of rules, such as [\"bash(git status)\"]",
     );
 }
 
@@ -99,7 +100,7 @@ fn an_unknown_key_names_the_known_ones() {
     );
     let error = Layer::parse(Path::new("config.toml"), "modell = \"x\"\n", Owner::User).expect_err("must be refused");
     let error = error.to_string();
-    let expected = "config.toml:1:1: modell: unknown key, expected one of model, mode, agent, ";
+    let expected = "config.toml:1:1: modell: unknown key, expected one of model, mode, permissions, agent, ";
     assert!(
         error.starts_with(expected) && error.ends_with(", providers, models"),
         "{error}"
