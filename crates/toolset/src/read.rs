@@ -139,6 +139,8 @@ fn failed(place: &Place, error: &std::io::Error) -> ToolError {
 fn check_text(opened: &mut Opened, place: &Place) -> Result<Encoding, ToolError> {
     let head = head_of(&mut opened.file).map_err(|error| failed(place, &error))?;
     match Unreadable::of(&head) {
+        // Whole pictures have been told apart by then.
+        Some(Unreadable::Image(format)) => Err(broken(place, format, opened.size)),
         Some(unreadable) => Err(ToolError::new(unreadable.told(&place.shown, opened.size))),
         None => Ok(Encoding::of(&head)),
     }
@@ -161,6 +163,14 @@ fn window(
     reading(&place.shown, &want, page, encoding)
 }
 
+/// A provider refuses a picture that it cannot read, and with it every later request of the conversation.
+fn broken(place: &Place, kind: &str, size: u64) -> ToolError {
+    ToolError::new(format!(
+        "{} begins as a picture ({kind}) but is broken: it ends after {size} bytes, or its size in pixels cannot be told",
+        place.shown
+    ))
+}
+
 /// A picture, whole: a part of one shows nothing.
 fn picture(place: &Place, mut opened: Opened, format: Format, config: &FilesConfig) -> Result<Reading, ToolError> {
     let (shown, kind, size) = (&place.shown, format.media_type(), opened.size);
@@ -170,12 +180,16 @@ fn picture(place: &Place, mut opened: Opened, format: Format, config: &FilesConf
             config.image_bytes
         )));
     };
-    let pixels = format.size(&bytes);
-    let pixels = pixels.map_or_else(String::new, |(width, height)| format!(", {width} × {height} pixels"));
+    let Some((width, height)) = format.size(&bytes) else {
+        return Err(broken(place, kind, size));
+    };
     Ok(Reading {
         first: 1,
         lines: Vec::new(),
-        notes: vec![format!("{shown} is a picture: {kind}{pixels}, {} bytes", bytes.len())],
+        notes: vec![format!(
+            "{shown} is a picture: {kind}, {width} × {height} pixels, {} bytes",
+            bytes.len()
+        )],
         picture: Some(Picture {
             mime_type: kind.to_owned(),
             data: BASE64_STANDARD.encode(&bytes),

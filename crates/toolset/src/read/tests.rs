@@ -187,6 +187,24 @@ async fn a_picture_larger_than_the_limit_is_refused_and_the_limit_named() {
 }
 
 #[tokio::test]
+async fn a_picture_that_is_cut_off_is_refused_as_broken() {
+    let stage = Stage::new();
+    for (bytes, kind) in [
+        (&b"\x89PNG"[..], "PNG"),
+        (b"\x89PNG\r\n\x1a\n\0", "image/png"),
+        (b"GIF8", "GIF"),
+    ] {
+        stage.put("a.png", bytes);
+        let error = stage.refused("read", &json!({ "path": "a.png" })).await;
+        let expected = format!(
+            "a.png begins as a picture ({kind}) but is broken: it ends after {} bytes, or its size in pixels cannot be told",
+            bytes.len()
+        );
+        assert_eq!(error, expected);
+    }
+}
+
+#[tokio::test]
 async fn binary_files_are_refused_by_what_they_hold() {
     let stage = Stage::new();
     stage.put("prog.bin", b"MZ\0\x01\xff\xfetext");
