@@ -43,6 +43,21 @@ pub(crate) struct Overrides {
     pub(crate) values: Vec<(&'static Setting, &'static str, String)>,
 }
 
+impl Overrides {
+    fn read(&self) -> Result<BTreeMap<&'static str, Value>, ConfigError> {
+        let mut values = BTreeMap::new();
+        for (setting, origin, text) in &self.values {
+            let value = setting.kind.parse_text(text).ok_or_else(|| ConfigError::Override {
+                origin: (*origin).to_owned(),
+                found: text.clone(),
+                expected: setting.kind.allowed(),
+            })?;
+            values.insert(setting.key, value);
+        }
+        Ok(values)
+    }
+}
+
 /// A checked configuration. By default, what holds where nothing is set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
@@ -71,24 +86,23 @@ impl Config {
             models,
             ..
         } = Layer::read(&home.join("config.toml"), Owner::User)?;
-        let mut overrides = BTreeMap::new();
-        for (setting, origin, text) in &given.values {
-            let value = setting.kind.parse_text(text).ok_or_else(|| ConfigError::Override {
-                origin: (*origin).to_owned(),
-                found: text.clone(),
-                expected: setting.kind.allowed(),
-            })?;
-            overrides.insert(setting.key, value);
-        }
         Ok(Self {
             values,
-            overrides,
+            overrides: given.read()?,
             home: home.to_owned(),
             providers,
             trust: Trust::below(home),
             project: TrustState::NotNeeded,
             servers,
             models,
+        })
+    }
+
+    /// The defaults with the overrides over them, whatever files there are.
+    pub(crate) fn of(given: &Overrides) -> Result<Self, ConfigError> {
+        Ok(Self {
+            overrides: given.read()?,
+            ..Self::default()
         })
     }
 
@@ -187,6 +201,11 @@ impl Config {
             (_, Kind::Span { default, .. }) => *default,
             _ => unreachable!("{} is not a duration", setting.key),
         }
+    }
+
+    /// Whether a switch is on.
+    pub(crate) fn is_on(&self, setting: &Setting) -> bool {
+        matches!(self.value(setting), Some(Value::Switch(true)))
     }
 
     /// A text or a word; `None` only where there is no default.

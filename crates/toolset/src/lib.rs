@@ -2,7 +2,8 @@
 //!
 //! [`Read`], [`Edit`] and [`Write`] work on files: within the session's folder, and on nothing but regular
 //! files. What an agent has seen of a file is remembered, so that no change of somebody else's is lost. [`Glob`] and
-//! [`Grep`] look for files and lines. [`Todo`] keeps the agent's plan.
+//! [`Grep`] look for files and lines. [`Todo`] keeps the agent's plan. [`Fetch`] gets pages of the
+//! public web, and nothing from this machine's side of it.
 //!
 //! [`Bash`] runs shell commands, each in a process group of its own that ends with its call. What a
 //! command leaves behind all the same belongs to [`Orphans`], which the program adopts at its start and
@@ -19,6 +20,7 @@
 mod bash;
 mod edit;
 mod environment;
+mod fetch;
 mod files;
 mod glob;
 mod grep;
@@ -33,6 +35,7 @@ mod write;
 pub use bash::{Bash, BashConfig, BashKill, BashOutput, InvalidSetting};
 pub use edit::Edit;
 pub use environment::{Environment, InvalidVariable, looks_secret};
+pub use fetch::{Fetch, FetchConfig, InvalidFetchSetting};
 pub use files::{FilesConfig, InvalidFilesSetting};
 pub use glob::Glob;
 pub use grep::Grep;

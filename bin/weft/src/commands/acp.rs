@@ -135,6 +135,7 @@ mod tests {
                 Kind::Count { min, max, .. } => vec![min.to_string(), max.to_string()],
                 Kind::Span { min, max, .. } => vec![render(*min), render(*max)],
                 Kind::Word { words, .. } => words.iter().map(|word| (*word).to_owned()).collect(),
+                Kind::Switch => vec!["true".to_owned(), "false".to_owned()],
                 Kind::Text => vec!["provider/model".to_owned()],
                 // Neither flags nor variables set lists.
                 Kind::Texts { .. } | Kind::Rules => continue,

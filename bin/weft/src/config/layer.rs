@@ -194,7 +194,7 @@ fn read_value(source: Source<'_>, setting: &Setting, value: &Spanned<DeValue<'_>
     }
     let (read, found) = match value.get_ref() {
         DeValue::String(text) => {
-            let read = if matches!(setting.kind, Kind::Count { .. }) {
+            let read = if matches!(setting.kind, Kind::Count { .. } | Kind::Switch) {
                 None
             } else {
                 setting.kind.parse_text(text)
@@ -213,6 +213,9 @@ fn read_value(source: Source<'_>, setting: &Setting, value: &Spanned<DeValue<'_>
                 Kind::Texts { .. } => (read.and_then(|texts| setting.kind.parse_texts(texts)), found),
                 _ => (None, "a list".to_owned()),
             }
+        }
+        DeValue::Boolean(value) if matches!(setting.kind, Kind::Switch) => {
+            (Some(Value::Switch(*value)), value.to_string())
         }
         other => (None, format!("a value of type {}", other.type_str())),
     };

@@ -29,6 +29,8 @@ pub(crate) enum Kind {
         default: &'static str,
         words: &'static [&'static str],
     },
+    /// `true` or `false`; `false` where no layer sets it.
+    Switch,
     /// Any text; without a default.
     Text,
     /// A list of permission rules, to which each layer adds; empty by default.
@@ -58,6 +60,7 @@ pub(crate) struct Setting {
 pub(crate) enum Value {
     Count(u64),
     Span(Duration),
+    Switch(bool),
     Text(String),
     Texts(Vec<String>),
     Rules(Vec<String>),
@@ -76,6 +79,7 @@ impl Kind {
                 .map(|word| format!("\"{word}\""))
                 .collect::<Vec<_>>()
                 .join(" or "),
+            Self::Switch => "true or false".to_owned(),
             Self::Text => "text".to_owned(),
             Self::Texts { .. } => "a list of texts".to_owned(),
             Self::Rules => "a list of rules, such as [\"bash(git status)\"]".to_owned(),
@@ -88,6 +92,7 @@ impl Kind {
             Self::Count { default, .. } => default.to_string(),
             Self::Span { default, .. } => format!("\"{}\"", render(*default)),
             Self::Word { default, .. } => format!("\"{default}\""),
+            Self::Switch => "false".to_owned(),
             Self::Text | Self::Rules => "none".to_owned(),
             Self::Texts { default } => {
                 let quoted: Vec<String> = default.iter().map(|text| format!("\"{text}\"")).collect();
@@ -105,6 +110,7 @@ impl Kind {
                 (*min <= span && span <= *max).then_some(Value::Span(span))
             }
             Self::Word { words, .. } => words.contains(&text).then(|| Value::Text(text.to_owned())),
+            Self::Switch => text.parse().ok().map(Value::Switch),
             Self::Text => (!text.trim().is_empty()).then(|| Value::Text(text.to_owned())),
             Self::Texts { .. } | Self::Rules => None,
         }

@@ -289,6 +289,27 @@ fn text_that_is_no_toml_names_line_and_column() {
 }
 
 #[test]
+fn a_switch_takes_true_and_false_and_only_of_the_user() {
+    let layer = |text: &str, owner| Layer::parse(Path::new("config.toml"), text, owner);
+    let on = layer("fetch.enabled = true\n", Owner::User).expect("sound");
+    assert_eq!(on.values["fetch.enabled"], Value::Switch(true));
+    refused(
+        "fetch.enabled = \"true\"\n",
+        "config.toml:1:17: fetch.enabled: found \"true\", expected true or false",
+    );
+    refused(
+        "fetch.enabled = 1\n",
+        "config.toml:1:17: fetch.enabled: found 1, expected true or false",
+    );
+    for owner in [Owner::Project, Owner::TrustedProject] {
+        let error = layer("fetch.enabled = true\n", owner).expect_err("must be refused");
+        let expected =
+            "config.toml:1:7: fetch.enabled: a project's file may not set this; set it in your own config.toml";
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
 fn a_bad_flag_names_itself() {
     let home = tempfile::tempdir().expect("a temp folder");
     let flags = Overrides {

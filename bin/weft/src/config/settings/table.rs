@@ -237,6 +237,47 @@ pub(crate) static SEARCH_TIME: Setting = millis(
     10 * MINUTE,
     "How long one search may take; then it gives what it has found.",
 );
+pub(crate) static FETCH: Setting = of_process(Setting {
+    key: "fetch.enabled",
+    kind: Kind::Switch,
+    project: false,
+    doc: "Whether the model may get pages of the public web with `fetch`.",
+});
+pub(crate) static FETCH_TIME: Setting = millis(
+    "fetch.time",
+    30 * SECOND,
+    SECOND,
+    10 * MINUTE,
+    "How long getting one page may take, redirects included.",
+);
+pub(crate) static FETCH_BYTES: Setting = count(
+    "fetch.max_bytes",
+    2 * MIB,
+    KIB,
+    16 * MIB,
+    "The most bytes that are taken of a page; the rest is not waited for.",
+);
+pub(crate) static FETCH_REDIRECTS: Setting = count(
+    "fetch.max_redirects",
+    5,
+    0,
+    20,
+    "How many redirects within its site a page may be behind.",
+);
+pub(crate) static FETCH_TEXT: Setting = count(
+    "fetch.text_chars",
+    50_000,
+    1_000,
+    1_000_000,
+    "The most characters of a page that the model is given.",
+);
+pub(crate) static FETCH_PICTURE: Setting = count(
+    "fetch.image_bytes",
+    3 * MIB,
+    0,
+    16 * MIB,
+    "The largest picture that `fetch` shows to the model; of larger ones it is told.",
+);
 pub(crate) static BASH_TIMEOUT: Setting = millis(
     "bash.timeout",
     2 * MINUTE,
@@ -541,6 +582,12 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &SEARCH_RESULTS,
     &SEARCH_LINE,
     &SEARCH_TIME,
+    &FETCH,
+    &FETCH_TIME,
+    &FETCH_BYTES,
+    &FETCH_REDIRECTS,
+    &FETCH_TEXT,
+    &FETCH_PICTURE,
     &BASH_TIMEOUT,
     &BASH_MAX_TIMEOUT,
     &BASH_OUTPUT,
