@@ -33,11 +33,7 @@ impl Status<'_> {
             format!("Used: {}", self.used()),
         ];
         lines.extend(self.more.iter().cloned());
-        lines
-            .iter()
-            .map(|line| format!("- {line}"))
-            .collect::<Vec<_>>()
-            .join("\n")
+        lines.join("; ")
     }
 
     fn used(&self) -> String {
@@ -71,10 +67,7 @@ fn context(size: ContextSize, window: Option<u64>) -> String {
             let percent = size.tokens.saturating_mul(100) / window;
             format!("{about}{} of {window} tokens, {percent} %{estimated}", size.tokens)
         }
-        _ => format!(
-            "{about}{} tokens{estimated}; how many the model takes is not known",
-            size.tokens
-        ),
+        _ => format!("{about}{} tokens{estimated} of an unknown window", size.tokens),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weft_acp::{CloseGrace, ExitReason, ExtensionError, ExtensionMethods, LineLimit, MaxSessions, OpenError};
 
-use crate::support::{Client, Opening, World, text_of_update};
+use crate::support::{Client, Opening, World};
 
 const HELLO: &str = "[[reply]]\ntext = \"hello\"\n";
 
@@ -350,23 +350,4 @@ async fn a_client_that_leaves_without_reading_does_not_hold_up_the_end() {
     let report = (&mut client.serving).await.unwrap();
     assert_eq!((report.reason, report.written), (ExitReason::EndOfInput, false));
     drop((output, sender));
-}
-
-#[tokio::test]
-async fn servers_that_cannot_be_used_are_named_once_in_the_first_turn() {
-    let mut client = Client::start(World::new(HELLO).options()).await;
-    let servers = json!([{ "name": "m`\n", "command": "/bin/m", "args": [], "env": [] }]);
-    let opened = client
-        .call("session/new", json!({ "cwd": "/", "mcpServers": servers }))
-        .await;
-    let session = opened["result"]["sessionId"].as_str().unwrap().to_owned();
-    assert!(client.updates().is_empty());
-    client.prompt(&session, "one").await;
-    let texts: Vec<String> = client.updates().iter().map(text_of_update).collect();
-    assert!(texts[0].contains("the tools of `m  ` are not available"), "{texts:?}");
-    assert_eq!(texts[1..], ["hello"]);
-    client.prompt(&session, "two").await;
-    let texts: Vec<String> = client.updates().iter().map(text_of_update).collect();
-    assert_eq!(texts, ["hello"]);
-    client.end().await;
 }

@@ -13,7 +13,7 @@ const VERSION_1: &str = include_str!("../fixtures/version-1.jsonl");
 /// What it is today.
 fn today() -> String {
     let mut lines: Vec<String> = VERSION_1.lines().map(|line| format!("{line}\n")).collect();
-    lines[0] = lines[0].replace("\"version\":1", "\"version\":2");
+    lines[0] = lines[0].replace("\"version\":1", "\"version\":3");
     for further in [9, 10] {
         assert!(lines[further].contains("user/message"));
         lines[further] = lines[further].replace("user/message", "tool/context");
@@ -55,7 +55,7 @@ fn version_1_is_imported_as_todays() {
     disk.store().import(VERSION_1.as_bytes()).expect("a legal log");
     assert_eq!(export(&disk.store()), today());
     let text = fs::read_to_string(disk.log("old")).expect("text");
-    assert!(text.starts_with("{\"version\":2,"), "{text}");
+    assert!(text.starts_with("{\"version\":3,"), "{text}");
 }
 
 #[test]

@@ -194,11 +194,11 @@ fn what_is_no_log_is_refused_and_leaves_nothing() {
         "unknown type \"new/thing\"",
     );
     let newer = SessionHeader {
-        version: 3,
+        version: SessionHeader::VERSION + 1,
         ..header_of("s", 1)
     };
     let error = refused(header_line(&newer) + "whatever\n");
-    assert!(matches!(error, StoreError::NewerVersion { found: 3, .. }), "{error}");
+    assert!(matches!(error, StoreError::NewerVersion { found: 4, .. }), "{error}");
 }
 
 #[test]

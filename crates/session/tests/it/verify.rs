@@ -175,12 +175,12 @@ fn what_is_no_log_is_an_error() {
         StoreError::DamagedHeader { .. }
     ));
     let newer = SessionHeader {
-        version: 3,
+        version: SessionHeader::VERSION + 1,
         ..header_of("s", 1)
     };
     assert!(matches!(
         refused(&header_line(&newer)),
-        StoreError::NewerVersion { found: 3, .. }
+        StoreError::NewerVersion { found: 4, .. }
     ));
     let unknown = sound() + "{\"seq\":5,\"time\":1,\"type\":\"new/thing\",\"data\":{}}\n";
     assert!(matches!(refused(&unknown), StoreError::UnknownEvent { seq: 5, .. }));
