@@ -24,8 +24,8 @@ Examples:
   weft exec --mode accept-edits --timeout 10m 'Fix the typos in docs/'
   weft exec --allow 'bash(cargo test *)' 'Which tests fail, and why?'
   weft exec --continue 'And in the README?'
-  weft exec --output-schema todo.schema.json 'List the TODOs' | jq '.todos[]'
-  weft exec --json 'List the TODOs' | jq 'select(.type == \"result\")'
+  weft exec --output-schema todo.schema.json 'List what is left to do' | jq '.todos[]'
+  weft exec --json 'List what is left to do' | jq 'select(.type == \"result\")'
 
 Exit codes:
   0        answered

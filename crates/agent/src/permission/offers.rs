@@ -211,14 +211,14 @@ mod tests {
     /// Checks what is offered, and that the rules of each offer do what it says to this very call.
     #[track_caller]
     fn check(tool: &str, access: &Access, expected: Option<&str>) {
-        let offers = offers(tool, access, Path::new("/work"), true);
+        let offers = offers(tool, access, Path::new("/srv"), true);
         assert_eq!(
             offers.first().map(|offer| offer.label.clone()),
             expected.map(|subject| format!("Always allow {subject} in this session"))
         );
         for offer in offers {
             let mut rules = Rules::new(RuleFolders {
-                cwd: "/work".into(),
+                cwd: "/srv".into(),
                 home: None,
             });
             for rule in &offer.rules {
@@ -263,8 +263,8 @@ mod tests {
 
     #[test]
     fn a_place_stands_for_its_folder_a_url_for_its_site_and_a_tool_for_itself() {
-        check("edit", &edit("/work/src/a(1).rs"), Some("changes of `src/**`"));
-        check("write", &edit("/work/R*ADME"), Some(r"changes of `R\*ADME`"));
+        check("edit", &edit("/srv/src/a(1).rs"), Some("changes of `src/**`"));
+        check("write", &edit("/srv/R*ADME"), Some(r"changes of `R\*ADME`"));
         check("edit", &edit("/other/x/y"), Some("changes of `/other/x/y`"));
         let url = "https://Docs.rs/tokio?q";
         check(
@@ -291,7 +291,7 @@ mod tests {
             },
             None,
         );
-        let Access::Edit(mut places) = edit("/work/.git/hooks/x") else {
+        let Access::Edit(mut places) = edit("/srv/.git/hooks/x") else {
             unreachable!()
         };
         places[0].caution = Some("git runs it".into());

@@ -202,16 +202,16 @@ mod tests {
         check("/p/sub/.GIT/config", Some("git"));
         check("/p/.git", Some("git"));
         check("/p/.weft/config.toml", Some("agents"));
-        check("/home/me/.config/weft/permissions.toml", Some("agents"));
+        check("/people/me/.config/weft/permissions.toml", Some("agents"));
         check("/p/a/AGENTS.md", Some("agents"));
         check("/p/agents.MD", Some("agents"));
         check("/p/.vscode/tasks.json", Some("editor"));
         check("/p/.idea/workspace.xml", Some("editor"));
         check("/p/.github/workflows/ci.yml", Some("servers"));
         check("/p/Jenkinsfile", Some("servers"));
-        check("/home/me/.bashrc", Some("shell"));
+        check("/people/me/.bashrc", Some("shell"));
         check("/p/.envrc", Some("shell"));
-        check("/home/me/.ssh/authorized_keys", Some("unasked"));
+        check("/people/me/.ssh/authorized_keys", Some("unasked"));
         check("/p/.npmrc", Some("unasked"));
     }
 

@@ -69,12 +69,12 @@ mod tests {
 
     #[test]
     fn a_place_is_expanded_as_the_environment_says() {
-        let home = Some(Path::new("/home/u"));
+        let home = Some(Path::new("/people/u"));
         let moved = [("~/.cargo", Some(PathBuf::from("/cargo"))), ("~/.cache", None)];
         let at = |place| expand(place, home, &moved).expect("it is somewhere");
         assert_eq!(at("~/.cargo/registry"), Path::new("/cargo/registry"));
-        assert_eq!(at("~/.cargo-other"), Path::new("/home/u/.cargo-other"));
-        assert_eq!(at("~/.cache"), Path::new("/home/u/.cache"));
+        assert_eq!(at("~/.cargo-other"), Path::new("/people/u/.cargo-other"));
+        assert_eq!(at("~/.cache"), Path::new("/people/u/.cache"));
         assert_eq!(at("/opt/x"), Path::new("/opt/x"));
         assert_eq!(expand("~/x", None, &[]), None);
     }

@@ -38,10 +38,13 @@ fn is_test(file: &Path) -> bool {
     in_tests || stem == "tests" || stem.ends_with("_tests")
 }
 
-/// Whether line one says that a program wrote the file.
+/// Whether line one says that a program wrote the file, or that it is a pure table.
 fn is_generated(text: &str) -> bool {
     let first = text.lines().next().unwrap_or_default();
-    first.starts_with("//") && first.to_lowercase().contains("generated")
+    first.starts_with("//")
+        && ["generated", "pure table"]
+            .iter()
+            .any(|word| first.to_lowercase().contains(word))
 }
 
 /// Lines that are neither blank nor a line comment, up to the file's own test module.

@@ -1,4 +1,4 @@
-//! The table of settings: the one source of their names, defaults, ranges and documentation.
+//! The settings, a pure table: the one source of their names, defaults, ranges and documentation.
 
 use std::time::Duration;
 

@@ -5,8 +5,8 @@ use super::*;
 
 fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
     let mut rules = Rules::new(RuleFolders {
-        cwd: "/work".into(),
-        home: Some("/home/me".into()),
+        cwd: "/srv".into(),
+        home: Some("/people/me".into()),
     });
     for (effect, texts) in [
         (RuleEffect::Allow, allow),
@@ -41,7 +41,7 @@ fn places(paths: &[&str]) -> Vec<AccessPath> {
     let place = |path: &&str| AccessPath {
         path: path.into(),
         shown: (*path).to_owned(),
-        is_inside: path.starts_with("/work/"),
+        is_inside: path.starts_with("/srv/"),
         caution: None,
     };
     paths.iter().map(place).collect()
@@ -118,41 +118,41 @@ fn places_are_meant_by_what_is_done_with_them_whatever_the_tool() {
     check(
         &rules,
         "write",
-        &Access::Edit(places(&["/work/src/a"])),
+        &Access::Edit(places(&["/srv/src/a"])),
         &Ruling::Allowed,
     );
     check(
         &rules,
         "edit",
-        &Access::Edit(places(&["/work/src/gen/a"])),
+        &Access::Edit(places(&["/srv/src/gen/a"])),
         &Ruling::Allowed,
     );
     check(
         &rules,
         "write",
-        &Access::Edit(places(&["/work/src/gen/a"])),
+        &Access::Edit(places(&["/srv/src/gen/a"])),
         &Ruling::Asked,
     );
     check(
         &rules,
         "edit",
-        &Access::Edit(places(&["/work/src/a", "/work/b"])),
+        &Access::Edit(places(&["/srv/src/a", "/srv/b"])),
         &Ruling::Open,
     );
     check(
         &rules,
         "edit",
-        &Access::Edit(places(&["/work/src/a", "/work/x/Cargo.lock"])),
+        &Access::Edit(places(&["/srv/src/a", "/srv/x/Cargo.lock"])),
         &denied("edit(**/*.lock)"),
     );
     for tool in ["read", "grep", "glob"] {
-        let access = Access::Read(places(&["/home/me/.ssh/id"]));
+        let access = Access::Read(places(&["/people/me/.ssh/id"]));
         check(&rules, tool, &access, &denied("read(~/.ssh/**)"));
     }
     check(
         &rules,
         "read",
-        &Access::Read(places(&["/home/me/.sshx/id"])),
+        &Access::Read(places(&["/people/me/.sshx/id"])),
         &Ruling::Open,
     );
     check(&rules, "read", &Access::Read(Vec::new()), &Ruling::Open);

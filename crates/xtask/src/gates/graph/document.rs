@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use super::Graph;
 use crate::workspace::Workspace;
 
+/// Files of the projects that people work on with weft, not of this one.
+const USERS: [&str; 2] = ["AGENTS.md", "SKILL.md"];
+
 const ARCHITECTURE: &str = "docs/architecture.md";
 
 /// Where the documents and the code differ.
@@ -17,7 +20,9 @@ pub(super) fn differences(workspace: &Workspace, graph: &Graph) -> anyhow::Resul
     let mut drawn = None;
     for file in workspace.files()?.into_iter().filter(|file| is_document(file)) {
         let text = workspace.text(&file)?.unwrap_or_default();
-        let missing = paths(&text).filter(|path| !workspace.root.join(in_full(path)).exists());
+        let missing = paths(&text)
+            .filter(|path| !USERS.contains(path))
+            .filter(|path| !workspace.root.join(in_full(path)).exists());
         found.extend(missing.map(|path| format!("{} names {path}, which does not exist", file.display())));
         if file == Path::new(ARCHITECTURE) {
             drawn = graph_block(&text);

@@ -132,7 +132,7 @@ const MCP: &str = "rmcp";
 const USERS: [(&str, &[&str]); 4] = [
     (ACP, &["weft-acp"]),
     (JS, &["weft-workflow-js"]),
-    (HTTP, &["weft-providers", "weft-mcp", "weft-probe"]),
+    (HTTP, &["weft-providers", "weft-mcp", "weft-toolset", "weft-probe"]),
     (MCP, &["weft-mcp"]),
 ];
 
@@ -210,7 +210,9 @@ mod tests {
     fn an_outside_package_of_one_crate_is_found_elsewhere() {
         check(
             &[("weft-session", &["reqwest"]), ("weft-providers", &["reqwest"])],
-            &["weft-session depends on reqwest, which is for weft-providers and weft-mcp and weft-probe alone"],
+            &[
+                "weft-session depends on reqwest, which is for weft-providers and weft-mcp and weft-toolset and weft-probe alone",
+            ],
         );
     }
 
