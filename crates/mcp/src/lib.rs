@@ -3,7 +3,7 @@
 //! [`Servers::start`] starts the servers of one session side by side, within their deadlines, and gives what came of
 //! it: a [`Tool`](weft_tools::Tool) for each thing they offer, what they want a model to know, and one notice for each
 //! server that failed. A server that dies later fails the calls under way and is started again by the next one.
-//! [`mod@probe`] tries one server and tells what it offers or what to mend.
+//! [`probe()`] tries one server and tells what it offers or what to mend.
 //!
 //! A server is a process that speaks on its stdin and stdout ([`Transport::Stdio`]) or an endpoint of the streamable
 //! HTTP transport ([`Transport::Http`]). A process leads a group of its own, has pipes of its own, and gets the
