@@ -1,11 +1,11 @@
 //! Where the parts become an agent.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError};
+use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError, SessionSetup};
 use weft_agent::{
     Agent, AgentOptions, Chosen, Companion, ContextLimits, InProcess, Limits, Permissions, SubagentLimits, Subagents,
 };
@@ -58,24 +58,14 @@ impl Composition {
     }
 
     /// Reads what the project in `cwd` sets and sets up its agent, on a thread that may block.
-    async fn prepare(&self, asked: Asked) -> Result<Prepared, OpenError> {
+    async fn prepare(&self, setup: SessionSetup) -> Result<Prepared, OpenError> {
         let shared = Arc::clone(&self.shared);
-        let prepared = tokio::task::spawn_blocking(move || shared.prepare(asked)).await;
+        let prepared = tokio::task::spawn_blocking(move || shared.prepare(setup)).await;
         let mut prepared =
             prepared.unwrap_or_else(|error| Err(OpenError::Failed(format!("failed to set up a session: {error}"))))?;
         prepared.start_servers().await;
         Ok(prepared)
     }
-}
-
-/// What a client asks for when it opens a session.
-struct Asked {
-    cwd: PathBuf,
-    /// Folders beside it.
-    further: Vec<PathBuf>,
-    mcp_servers: Vec<weft_acp::McpServer>,
-    lent: Extensions,
-    approver: Arc<dyn Approver>,
 }
 
 /// An agent that lacks nothing but its session.
@@ -133,36 +123,35 @@ impl Prepared {
 }
 
 impl Shared {
-    fn prepare(&self, asked: Asked) -> Result<Prepared, OpenError> {
+    fn prepare(&self, setup: SessionSetup) -> Result<Prepared, OpenError> {
         let config = self
             .config
-            .for_project(&asked.cwd)
+            .for_project(&setup.cwd)
             .map_err(|error| OpenError::Refused(error.to_string()))?;
-        self.agent(&config, asked)
+        self.agent(&config, setup)
             .map_err(|error| OpenError::Failed(format!("{error:#}")))
     }
 
-    fn agent(&self, config: &Config, asked: Asked) -> anyhow::Result<Prepared> {
-        let Asked {
+    fn agent(&self, config: &Config, setup: SessionSetup) -> anyhow::Result<Prepared> {
+        let SessionSetup {
             cwd,
-            further,
+            additional_directories,
             mcp_servers,
             lent,
             approver,
-        } = asked;
+        } = setup;
         let folders = mcp::Folders {
             cwd: &cwd,
-            additional_directories: &further,
+            additional_directories: &additional_directories,
         };
         let mcp = mcp::wanted(config, mcp_servers, &folders, &self.providers.secret_variables)?;
-        let lent = lent.with(Arc::new(AdditionalDirectories(further)));
         let models: Arc<dyn Models> = Arc::new(self.providers.table(config.text(&settings::MODEL)));
         let tools = tools::registry(config, &self.providers.secret_variables)?;
         let limits = self.limits(config)?;
         let mut briefing = Briefing::gather(&Sources {
             home: config.home().to_owned(),
             cwd: cwd.clone(),
-            additional: (lent.get::<AdditionalDirectories>()).map_or_else(Vec::new, |folders| folders.0.clone()),
+            additional: additional_directories.clone(),
             instructions_bytes: config.size(&settings::INSTRUCTIONS_BYTES),
             skills_bytes: config.size(&settings::SKILLS_BYTES),
         });
@@ -172,7 +161,8 @@ impl Shared {
         Ok(Prepared {
             limits,
             permissions: Arc::new(permissions::open(config, &cwd)?),
-            lent: lent.with(Arc::new(self.protected(config))),
+            lent: (lent.with(Arc::new(AdditionalDirectories(additional_directories))))
+                .with(Arc::new(self.protected(config))),
             approver,
             subagents: self.subagents(config, &models, &tools, (limits, &briefing))?,
             briefing,
@@ -227,7 +217,7 @@ impl Shared {
             version: SessionHeader::VERSION,
             id: session.id.clone(),
             created_at: self.clock.now(),
-            cwd: folder(&session.cwd),
+            cwd: folder(&session.setup.cwd),
             origin: Origin::User,
             parent: None,
             depth: 0,
@@ -243,14 +233,7 @@ impl AgentFactory for Composition {
         let composition = self.clone();
         async move {
             let header = composition.shared.header(&session);
-            let asked = Asked {
-                cwd: session.cwd,
-                further: session.additional_directories,
-                mcp_servers: session.mcp_servers,
-                lent: session.lent,
-                approver: session.approver,
-            };
-            let prepared = composition.prepare(asked).await?;
+            let prepared = composition.prepare(session.setup).await?;
             let log = composition.shared.store.create(header);
             let log = log.map_err(|error| OpenError::Failed(error.to_string()))?;
             Ok(prepared.start(log, Chosen::default()))
@@ -261,14 +244,7 @@ impl AgentFactory for Composition {
     fn load(&self, session: LoadSession) -> BoxFuture<'static, Result<Loading, OpenError>> {
         let composition = self.clone();
         async move {
-            let asked = Asked {
-                cwd: session.cwd,
-                further: session.additional_directories,
-                mcp_servers: session.mcp_servers,
-                lent: session.lent,
-                approver: session.approver,
-            };
-            let prepared = composition.prepare(asked).await?;
+            let prepared = composition.prepare(session.setup).await?;
             Ok(Loading {
                 presenter: prepared.tools.clone(),
                 models: Arc::clone(&prepared.models),

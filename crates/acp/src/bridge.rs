@@ -28,7 +28,7 @@ use crate::selectors::{Choice, Form, Selectors, parse_mode};
 use crate::session::{OpenSession, Prompt};
 use crate::ticker::Ticker;
 use crate::view::SessionView;
-use crate::{AcpOptions, NewSession};
+use crate::{AcpOptions, NewSession, SessionSetup};
 use setup::{check_folders, mcp_servers};
 use table::Table;
 
@@ -145,13 +145,16 @@ impl Bridge {
         let _place = self.reserve(id.clone())?;
         let session: Arc<str> = id.as_str().into();
         let approver = Arc::new(Permissions::new(Arc::clone(&session), client.clone()));
-        let opening = NewSession {
-            id: id.clone(),
+        let asked = SessionSetup {
             cwd: request.cwd,
             additional_directories: request.additional_directories,
             mcp_servers: servers,
             lent: self.lent(&session, client),
             approver: Arc::clone(&approver) as _,
+        };
+        let opening = NewSession {
+            id: id.clone(),
+            setup: asked,
         };
         let agent = self.options.agents.open(opening).await?;
         let spending = Spending::new(Arc::clone(agent.models()));

@@ -37,6 +37,7 @@ mod wire;
 pub use extension::{ExtensionError, ExtensionMethods, ExtensionNameError};
 pub use options::{
     AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, McpServer, McpTransport, NewSession, OpenError,
+    SessionSetup,
 };
 pub use serve::{ExitReason, ExitReport, serve};
 pub use settings::{

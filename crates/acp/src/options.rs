@@ -147,56 +147,45 @@ impl fmt::Debug for McpServer {
     }
 }
 
-/// A session about to be opened.
+/// What a client asks for with every session that it is given.
 #[derive(Clone)]
+pub struct SessionSetup {
+    /// The absolute folder it works in, that of the header if there is one already. It exists.
+    pub cwd: PathBuf,
+    /// Further folders it works in: absolute paths that exist.
+    pub additional_directories: Vec<PathBuf>,
+    /// The MCP servers that the client wants it to use, each with a name of its own.
+    pub mcp_servers: Vec<McpServer>,
+    /// What the client lends to the agent's tools, such as its files.
+    pub lent: Extensions,
+    /// Asks the user, on the session's behalf, whether a call may run.
+    pub approver: Arc<dyn Approver>,
+}
+
+impl fmt::Debug for SessionSetup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionSetup")
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A session about to be opened.
+#[derive(Clone, Debug)]
 pub struct NewSession {
     /// Its id, fresh.
     pub id: SessionId,
-    /// The absolute folder it works in. It exists.
-    pub cwd: PathBuf,
-    /// Further folders it works in: absolute paths that exist.
-    pub additional_directories: Vec<PathBuf>,
-    /// The MCP servers that the client wants it to use, each with a name of its own.
-    pub mcp_servers: Vec<McpServer>,
-    /// What the client lends to the agent's tools, such as its files.
-    pub lent: Extensions,
-    /// Asks the user, on the session's behalf, whether a call may run.
-    pub approver: Arc<dyn Approver>,
-}
-
-impl fmt::Debug for NewSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewSession")
-            .field("id", &self.id)
-            .field("cwd", &self.cwd)
-            .finish_non_exhaustive()
-    }
+    /// What the client asks for.
+    pub setup: SessionSetup,
 }
 
 /// A stored session about to be taken up again.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct LoadSession {
     /// What stands before its events: a user's session.
     pub header: SessionHeader,
-    /// The absolute folder it works in, that of the header. It exists.
-    pub cwd: PathBuf,
-    /// Further folders it works in: absolute paths that exist.
-    pub additional_directories: Vec<PathBuf>,
-    /// The MCP servers that the client wants it to use, each with a name of its own.
-    pub mcp_servers: Vec<McpServer>,
-    /// What the client lends to the agent's tools, such as its files.
-    pub lent: Extensions,
-    /// Asks the user, on the session's behalf, whether a call may run.
-    pub approver: Arc<dyn Approver>,
-}
-
-impl fmt::Debug for LoadSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LoadSession")
-            .field("header", &self.header)
-            .field("cwd", &self.cwd)
-            .finish_non_exhaustive()
-    }
+    /// What the client asks for.
+    pub setup: SessionSetup,
 }
 
 /// An agent that waits for its session.

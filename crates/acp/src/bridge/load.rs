@@ -29,7 +29,7 @@ use crate::refusal::RequestError;
 use crate::replay::Replay;
 use crate::sdk::{Client, schema};
 use crate::session::OpenSession;
-use crate::{LoadSession, Loading, McpServer};
+use crate::{LoadSession, Loading, McpServer, SessionSetup};
 
 /// What the two methods ask for.
 #[derive(Debug)]
@@ -120,14 +120,14 @@ impl Load {
 
         let session: Arc<str> = self.place.id().as_str().into();
         let approver = Arc::new(Permissions::new(Arc::clone(&session), self.client.clone()));
-        let stored = LoadSession {
-            header,
+        let asked = SessionSetup {
             cwd: cwd.clone(),
             additional_directories: self.request.further_folders.clone(),
             mcp_servers: self.servers.clone(),
             lent: bridge.lent(&session, self.client.clone()),
             approver: Arc::clone(&approver) as _,
         };
+        let stored = LoadSession { header, setup: asked };
         let Loading {
             presenter,
             models,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use weft_acp::{AgentFactory as _, LoadSession, NewSession};
+use weft_acp::{AgentFactory as _, LoadSession, NewSession, SessionSetup};
 use weft_agent::{Agent, Chosen};
 use weft_session::{FileStore, ListQuery, Opening, Session, mint_session_id};
 use weft_tools::Extensions;
@@ -57,9 +57,16 @@ fn folder(job: &Job<'_>) -> anyhow::Result<PathBuf> {
     named(job.args.cd.as_deref().unwrap_or(Path::new(".")))
 }
 
-/// The further folders, likewise.
-fn further(job: &Job<'_>) -> anyhow::Result<Vec<PathBuf>> {
-    job.args.add_dir.iter().map(|folder| named(folder)).collect()
+/// What this command asks for with a session that works in `cwd`.
+fn setup(job: &Job<'_>, denier: &Arc<Denier>, cwd: PathBuf) -> anyhow::Result<SessionSetup> {
+    let further: anyhow::Result<_> = job.args.add_dir.iter().map(|folder| named(folder)).collect();
+    Ok(SessionSetup {
+        cwd,
+        additional_directories: further?,
+        mcp_servers: Vec::new(),
+        lent: Extensions::new(),
+        approver: Arc::clone(denier) as _,
+    })
 }
 
 fn named(given: &Path) -> anyhow::Result<PathBuf> {
@@ -73,14 +80,9 @@ fn named(given: &Path) -> anyhow::Result<PathBuf> {
 }
 
 async fn fresh(job: &Job<'_>, denier: &Arc<Denier>) -> anyhow::Result<Agent> {
-    let cwd = folder(job)?;
     let session = NewSession {
         id: mint_session_id(),
-        cwd,
-        additional_directories: further(job)?,
-        mcp_servers: Vec::new(),
-        lent: Extensions::new(),
-        approver: Arc::clone(denier) as _,
+        setup: setup(job, denier, folder(job)?)?,
     };
     Ok(job.agents.open(session).await?)
 }
@@ -100,14 +102,8 @@ async fn again(job: &Job<'_>, denier: &Arc<Denier>, id: SessionId) -> anyhow::Re
         "session {id} works in {}, which is not there\nhint: weft sessions import --cwd DIR moves an export of it",
         cwd.display()
     );
-    let stored = LoadSession {
-        cwd,
-        additional_directories: further(job)?,
-        mcp_servers: Vec::new(),
-        lent: Extensions::new(),
-        approver: Arc::clone(denier) as _,
-        header,
-    };
+    let setup = setup(job, denier, cwd)?;
+    let stored = LoadSession { header, setup };
     let loading = job.agents.load(stored).await?;
     let (session, chosen) = blocking(move || read(opening)).await?;
     // What may be done without a question is this command's to say, and so is a model that it names.

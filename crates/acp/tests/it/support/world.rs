@@ -274,8 +274,8 @@ impl AgentFactory for World {
         let opening = self.opening.lock().expect("no test panics under it").clone();
         async move {
             opening.await_fate().await?;
-            *world.lent.lock().expect("no test panics under it") = new.lent;
-            let header = header(new.id.as_str(), &new.cwd.to_string_lossy());
+            *world.lent.lock().expect("no test panics under it") = new.setup.lent;
+            let header = header(new.id.as_str(), &new.setup.cwd.to_string_lossy());
             let session = match &world.folder {
                 Some(_) => world.store.create(header).expect("a fresh id"),
                 None => {
@@ -283,7 +283,7 @@ impl AgentFactory for World {
                     Session::create(header, log, Arc::new(|| UnixMillis(0)), Vec::new())
                 }
             };
-            Ok(world.agent(session, new.approver, world.tools.layer(), Chosen::default()))
+            Ok(world.agent(session, new.setup.approver, world.tools.layer(), Chosen::default()))
         }
         .boxed()
     }
@@ -297,7 +297,7 @@ impl AgentFactory for World {
             Ok(Loading {
                 presenter: tools.clone(),
                 models: world.models(),
-                start: Box::new(move |session, chosen| world.agent(session, stored.approver, tools, chosen)),
+                start: Box::new(move |session, chosen| world.agent(session, stored.setup.approver, tools, chosen)),
             })
         }
         .boxed()
