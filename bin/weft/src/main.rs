@@ -15,6 +15,7 @@ mod ending;
 mod logging;
 mod mcp;
 mod models;
+mod own_file;
 mod permissions;
 mod prompt;
 mod scripted;

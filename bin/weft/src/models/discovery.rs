@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
@@ -18,6 +18,8 @@ use weft_model::ModelError;
 use weft_providers::{Catalogue, Facts, Listing};
 use weft_session::{Clock as _, SystemClock};
 use weft_types::UnixMillis;
+
+use crate::own_file;
 
 /// How long a list counts as new.
 const FRESH: Duration = Duration::from_hours(24);
@@ -157,12 +159,8 @@ impl Kept {
         if text.len() as u64 > MAX_BYTES {
             return Err(io::Error::other(format!("it would have more than {MAX_BYTES} bytes")));
         }
-        let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&text)?;
-        file.persist(path)?;
-        Ok(())
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        own_file::replace(path, &text)
     }
 }
 

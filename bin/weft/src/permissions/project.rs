@@ -3,13 +3,15 @@
 //! It lies with the user and not in the project, whose files anybody may have written. Several processes may add to it:
 //! each holds `permissions.lock` from reading to writing, and puts the new file in the place of the old one in one step.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 use weft_agent::{KeepError, ProjectRules, RuleError, Rules};
 use weft_types::RuleEffect;
+
+use crate::own_file;
 
 /// What the file begins with.
 const HEADER: &str = "\
@@ -97,22 +99,13 @@ impl ProjectFile {
             }
         }
         let text = format!("{HEADER}{table}");
-        self.replace(folder, &text)
-            .map_err(|source| self.failed("write", source))
+        own_file::replace(&self.path, text.as_bytes()).map_err(|source| self.failed("write", source))
     }
 
     /// Held until it is dropped, or the process dies.
     fn lock(&self) -> Result<File, ProjectFileError> {
-        let open = || {
-            let mut options = OpenOptions::new();
-            options.create(true).truncate(false).write(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let file = options.open(self.path.with_extension("lock"))?;
-            file.lock()?;
-            Ok(file)
-        };
-        open().map_err(|source| self.failed("lock", source))
+        let locked = own_file::lock_file(&self.path).and_then(|file| file.lock().map(|()| file));
+        locked.map_err(|source| self.failed("lock", source))
     }
 
     fn list<'t>(&self, table: &'t mut Table, effect: RuleEffect) -> Result<&'t mut Vec<Value>, ProjectFileError> {
@@ -124,14 +117,6 @@ impl ProjectFile {
         let list = project.as_table_mut().ok_or_else(|| self.wrong(&self.project))?;
         let list = list.entry(key_of(effect)).or_insert_with(|| Value::Array(Vec::new()));
         list.as_array_mut().ok_or_else(|| self.wrong(key_of(effect)))
-    }
-
-    /// A temporary file is the user's alone, and so is what takes the old one's place.
-    fn replace(&self, folder: &Path, text: &str) -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(&self.path)?;
-        Ok(())
     }
 
     fn wrong(&self, key: &str) -> ProjectFileError {

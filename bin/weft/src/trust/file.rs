@@ -4,13 +4,14 @@
 //! reader never sees a half of it. What cannot be read is never overwritten.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Powers;
+use crate::own_file;
 
 /// What the user said of each project, by its folder.
 pub(super) type Projects = BTreeMap<String, Trusted>;
@@ -122,11 +123,7 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&mut Projects)) -> Result<
     };
     fs::create_dir_all(folder).map_err(failed("make the folder", folder))?;
     let lock_path = path.with_extension("lock");
-    let lock = private()
-        .write(true)
-        .open(&lock_path)
-        .map_err(failed("open", &lock_path))?;
-    // The kernel gives it back when the file is closed, however this ends.
+    let lock = own_file::lock_file(path).map_err(failed("open", &lock_path))?;
     lock.lock().map_err(failed("lock", &lock_path))?;
     let mut projects = read(path)?;
     change(&mut projects);
@@ -134,24 +131,7 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&mut Projects)) -> Result<
         version: VERSION,
         projects,
     };
-    // A temporary file is made for its owner alone. It is not synced: what a power failure loses is asked again.
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed("make a file in", folder))?;
-    serde_json::to_writer_pretty(&mut file, &document)
-        .map_err(io::Error::from)
-        .and_then(|()| file.write_all(b"\n"))
-        .map_err(failed("write", file.path()))?;
-    file.persist(path).map_err(|error| failed("write", path)(error.error))?;
-    Ok(())
-}
-
-/// Opens a file that only its owner may read and write, and makes it.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.create(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options
+    let mut text = serde_json::to_vec_pretty(&document).map_err(|error| failed("write", path)(error.into()))?;
+    text.push(b'\n');
+    own_file::replace(path, &text).map_err(failed("write", path))
 }
