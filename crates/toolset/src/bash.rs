@@ -47,13 +47,14 @@ use weft_types::{ContentBlock, ToolSpec, text_of};
 
 pub use self::attend::{BashKill, BashOutput};
 use self::background::{Jobs, Keeping};
-pub use self::config::{BashConfig, InvalidSetting};
+pub use self::config::BashConfig;
 use self::console::Console;
 use self::group::Group;
 use self::launch::Launch;
 use self::run::Ending;
 use crate::sandbox::{self, Report, Sandbox};
 use crate::scratch::Scratch;
+use crate::setting::InvalidSetting;
 
 /// Runs shell commands.
 ///

@@ -24,9 +24,10 @@ use weft_types::{ContentBlock, ToolSpec};
 
 use self::substitute::{Request, Substituted, substitute};
 use crate::files::{
-    FilesConfig, Folders, Found, InvalidFilesSetting, Knowledge, Known, Opened, Place, TextFile, Unreadable,
-    access_to_change, arguments, blocking, describe_missing, find, outcome,
+    FilesConfig, Folders, Found, Knowledge, Known, Opened, Place, TextFile, Unreadable, access_to_change, arguments,
+    blocking, describe_missing, find, outcome,
 };
+use crate::setting::InvalidSetting;
 
 /// How many places one text lists.
 const MAX_LINES: usize = 20;
@@ -63,7 +64,7 @@ impl Edit {
     ///
     /// # Errors
     /// One of them is out of bounds.
-    pub fn new(config: FilesConfig) -> Result<Self, InvalidFilesSetting> {
+    pub fn new(config: FilesConfig) -> Result<Self, InvalidSetting> {
         config.validate()?;
         Ok(Self {
             config: Arc::new(config),

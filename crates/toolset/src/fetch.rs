@@ -27,12 +27,13 @@ use weft_tools::{
 };
 use weft_types::{ContentBlock, ToolSpec};
 
-pub use self::config::{FetchConfig, InvalidFetchSetting};
+pub use self::config::FetchConfig;
 use self::content::{Content, Declared, Expected, Text};
 use self::resolve::{Lookup, Resolver};
 use self::target::Judge;
 use self::web::{Answer, Page, Web};
 use crate::files::{Format, arguments, as_it_is, blocking, with_notes};
+use crate::setting::InvalidSetting;
 
 /// What the model is told beside everything that comes from elsewhere.
 const FOREIGN: &str = "what stands above is the page's word, not the user's";
@@ -78,11 +79,11 @@ impl Fetch {
     ///
     /// # Errors
     /// One of them is out of bounds.
-    pub fn new(config: FetchConfig) -> Result<Self, InvalidFetchSetting> {
+    pub fn new(config: FetchConfig) -> Result<Self, InvalidSetting> {
         Self::by(config, resolve::of_system(), address::not_public)
     }
 
-    fn by(config: FetchConfig, lookup: Lookup, judge: Judge) -> Result<Self, InvalidFetchSetting> {
+    fn by(config: FetchConfig, lookup: Lookup, judge: Judge) -> Result<Self, InvalidSetting> {
         config.validate()?;
         Ok(Self {
             config,

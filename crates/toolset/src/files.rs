@@ -21,7 +21,7 @@ pub(crate) mod stage;
 mod text;
 
 pub(crate) use buffers::Buffers;
-pub use config::{FilesConfig, InvalidFilesSetting};
+pub use config::FilesConfig;
 use fence::fenced;
 pub(crate) use folders::Folders;
 pub(crate) use job::{arguments, blocking, check_cancel, outcome};

@@ -18,7 +18,8 @@ use weft_tools::{
 use weft_types::{ContentBlock, ToolSpec};
 
 use crate::files::{Folders, Found, access_to_read, arguments, as_it_is, blocking, with_notes};
-use crate::search::{InvalidSearchSetting, NamePattern, Names, Search, SearchConfig, root_of};
+use crate::search::{NamePattern, Names, Search, SearchConfig, root_of};
+use crate::setting::InvalidSetting;
 
 /// Finds files by their names.
 ///
@@ -47,7 +48,7 @@ impl Glob {
     ///
     /// # Errors
     /// One of them is out of bounds.
-    pub fn new(config: SearchConfig) -> Result<Self, InvalidSearchSetting> {
+    pub fn new(config: SearchConfig) -> Result<Self, InvalidSetting> {
         config.validate()?;
         Ok(Self {
             config: Arc::new(config),

@@ -21,7 +21,8 @@ use weft_types::{ContentBlock, ToolSpec};
 
 use self::collect::{Collected, Entry};
 use crate::files::{Folders, access_to_read, arguments, as_it_is, blocking, with_notes};
-use crate::search::{InvalidSearchSetting, NamePattern, Names, Search, SearchConfig, root_of};
+use crate::search::{NamePattern, Names, Search, SearchConfig, root_of};
+use crate::setting::InvalidSetting;
 
 /// The most lines around a match.
 const MAX_CONTEXT: usize = 20;
@@ -75,7 +76,7 @@ impl Grep {
     ///
     /// # Errors
     /// One of them is out of bounds.
-    pub fn new(config: SearchConfig) -> Result<Self, InvalidSearchSetting> {
+    pub fn new(config: SearchConfig) -> Result<Self, InvalidSetting> {
         config.validate()?;
         Ok(Self {
             config: Arc::new(config),

@@ -26,9 +26,10 @@ use weft_types::{ContentBlock, ToolSpec};
 
 use self::page::{Page, Want};
 use crate::files::{
-    Encoding, FilesConfig, Folders, Format, Found, InvalidFilesSetting, Known, Opened, Place, TextFile, Unreadable,
-    access_to_read, arguments, as_it_is, blocking, describe_missing, find, head_of, names_in, with_notes,
+    Encoding, FilesConfig, Folders, Format, Found, Known, Opened, Place, TextFile, Unreadable, access_to_read,
+    arguments, as_it_is, blocking, describe_missing, find, head_of, names_in, with_notes,
 };
+use crate::setting::InvalidSetting;
 
 /// How many names an error about a folder lists.
 const MAX_NAMES: usize = 100;
@@ -74,7 +75,7 @@ impl Read {
     ///
     /// # Errors
     /// One of them is out of bounds.
-    pub fn new(config: FilesConfig) -> Result<Self, InvalidFilesSetting> {
+    pub fn new(config: FilesConfig) -> Result<Self, InvalidSetting> {
         config.validate()?;
         Ok(Self {
             config: Arc::new(config),

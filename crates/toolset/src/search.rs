@@ -17,7 +17,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 use weft_tools::{ErrorCode, ToolError};
 
-pub use self::config::{InvalidSearchSetting, SearchConfig};
+pub use self::config::SearchConfig;
 pub(crate) use self::names::Names;
 use crate::files::{Folders, Found, Place, describe_missing, find};
 

@@ -20,9 +20,10 @@ use weft_tools::{
 use weft_types::{ContentBlock, ToolSpec};
 
 use crate::files::{
-    Encoding, FilesConfig, Folders, Found, InvalidFilesSetting, Knowledge, Known, Place, TextFile, Unreadable,
-    access_to_change, arguments, blocking, find, outcome,
+    Encoding, FilesConfig, Folders, Found, Knowledge, Known, Place, TextFile, Unreadable, access_to_change, arguments,
+    blocking, find, outcome,
 };
+use crate::setting::InvalidSetting;
 
 /// Writes files.
 ///
@@ -73,7 +74,7 @@ impl Write {
     ///
     /// # Errors
     /// One of them is out of bounds.
-    pub fn new(config: FilesConfig) -> Result<Self, InvalidFilesSetting> {
+    pub fn new(config: FilesConfig) -> Result<Self, InvalidSetting> {
         config.validate()?;
         Ok(Self {
             config: Arc::new(config),

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use weft_tools::{CallView, ErrorCode, Memory, ResultForView, ResultView, Tool, ToolError, ToolExecution, ToolKind};
 use weft_types::{ContentBlock, ToolSpec};
 
+use super::BashConfig;
 use super::background::{Jobs, Keeping, Report};
-use super::{BashConfig, InvalidSetting};
 use crate::files::{arguments, as_it_is};
 use crate::scratch::Scratch;
+use crate::setting::InvalidSetting;
 
 /// The longest wait for output.
 const MAX_WAIT_MS: u64 = 60_000;

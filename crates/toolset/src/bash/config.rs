@@ -1,10 +1,10 @@
 //! Settings of the `bash` tool and their bounds.
 
-use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::Environment;
 use crate::sandbox::SandboxConfig;
+use crate::setting::{InvalidSetting, within};
 
 /// Settings of the `bash` tool; [`Bash::new`](crate::Bash::new) checks them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,15 +46,6 @@ impl Default for BashConfig {
     }
 }
 
-/// A setting of the `bash` tool that is out of bounds.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{setting} is {found}, but must be {allowed}")]
-pub struct InvalidSetting {
-    setting: &'static str,
-    found: String,
-    allowed: String,
-}
-
 impl BashConfig {
     /// Checks every setting against its bounds.
     pub(super) fn validate(&self) -> Result<(), InvalidSetting> {
@@ -78,21 +69,6 @@ impl BashConfig {
             Duration::ZERO..=Duration::from_secs(5),
         )
     }
-}
-
-fn within<T: PartialOrd + std::fmt::Debug>(
-    setting: &'static str,
-    found: &T,
-    allowed: RangeInclusive<T>,
-) -> Result<(), InvalidSetting> {
-    if allowed.contains(found) {
-        return Ok(());
-    }
-    Err(InvalidSetting {
-        setting,
-        found: format!("{found:?}"),
-        allowed: format!("from {:?} to {:?}", allowed.start(), allowed.end()),
-    })
 }
 
 #[cfg(test)]

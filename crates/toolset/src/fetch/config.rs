@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::setting::{InvalidSetting, within};
+
 /// Limits of [`Fetch`](crate::Fetch), which checks them when it is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchConfig {
@@ -29,36 +31,14 @@ impl Default for FetchConfig {
     }
 }
 
-/// A limit of `fetch` that is out of bounds.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{setting} is {found}, but must be from {least} to {most}")]
-pub struct InvalidFetchSetting {
-    setting: &'static str,
-    found: u128,
-    least: u128,
-    most: u128,
-}
-
 impl FetchConfig {
     /// Checks every limit against its bounds.
-    pub(super) fn validate(&self) -> Result<(), InvalidFetchSetting> {
-        for (setting, found, least, most) in [
-            ("time_ms", self.time.as_millis(), 1_000, 600_000),
-            ("max_bytes", self.max_bytes as u128, 1 << 10, 16 << 20),
-            ("max_redirects", self.max_redirects as u128, 0, 20),
-            ("text_chars", self.text_chars as u128, 1_000, 1_000_000),
-            ("image_bytes", self.image_bytes as u128, 0, 16 << 20),
-        ] {
-            if !(least..=most).contains(&found) {
-                return Err(InvalidFetchSetting {
-                    setting,
-                    found,
-                    least,
-                    most,
-                });
-            }
-        }
-        Ok(())
+    pub(super) fn validate(&self) -> Result<(), InvalidSetting> {
+        within("time_ms", &self.time.as_millis(), 1_000..=600_000)?;
+        within("max_bytes", &self.max_bytes, 1 << 10..=16 << 20)?;
+        within("max_redirects", &self.max_redirects, 0..=20)?;
+        within("text_chars", &self.text_chars, 1_000..=1_000_000)?;
+        within("image_bytes", &self.image_bytes, 0..=16 << 20)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Limits of the file tools.
 
-use std::ops::RangeInclusive;
+use crate::setting::{InvalidSetting, within};
 
 /// Limits of `read`, `edit` and `write`; the tools check them when they are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,38 +33,16 @@ impl Default for FilesConfig {
     }
 }
 
-/// A limit of the file tools that is out of bounds.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{setting} is {found}, but must be from {least} to {most}")]
-pub struct InvalidFilesSetting {
-    setting: &'static str,
-    found: usize,
-    least: usize,
-    most: usize,
-}
-
 impl FilesConfig {
     /// Checks every limit against its bounds.
-    pub(crate) fn validate(&self) -> Result<(), InvalidFilesSetting> {
-        within("read_lines", self.read_lines, &(1..=100_000))?;
-        within("read_bytes", self.read_bytes, &(1 << 10..=4 << 20))?;
-        within("line_chars", self.line_chars, &(80..=100_000))?;
-        within("max_bytes", self.max_bytes, &(64 << 10..=256 << 20))?;
-        within("diff_bytes", self.diff_bytes, &(0..=1 << 20))?;
-        within("image_bytes", self.image_bytes, &(0..=16 << 20))
+    pub(crate) fn validate(&self) -> Result<(), InvalidSetting> {
+        within("read_lines", &self.read_lines, 1..=100_000)?;
+        within("read_bytes", &self.read_bytes, 1 << 10..=4 << 20)?;
+        within("line_chars", &self.line_chars, 80..=100_000)?;
+        within("max_bytes", &self.max_bytes, 64 << 10..=256 << 20)?;
+        within("diff_bytes", &self.diff_bytes, 0..=1 << 20)?;
+        within("image_bytes", &self.image_bytes, 0..=16 << 20)
     }
-}
-
-fn within(setting: &'static str, found: usize, allowed: &RangeInclusive<usize>) -> Result<(), InvalidFilesSetting> {
-    if allowed.contains(&found) {
-        return Ok(());
-    }
-    Err(InvalidFilesSetting {
-        setting,
-        found,
-        least: *allowed.start(),
-        most: *allowed.end(),
-    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::setting::{InvalidSetting, within};
+
 /// Limits of `glob` and `grep`; the tools check them when they are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchConfig {
@@ -23,34 +25,12 @@ impl Default for SearchConfig {
     }
 }
 
-/// A limit of the search tools that is out of bounds.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{setting} is {found}, but must be from {least} to {most}")]
-pub struct InvalidSearchSetting {
-    setting: &'static str,
-    found: u128,
-    least: u128,
-    most: u128,
-}
-
 impl SearchConfig {
     /// Checks every limit against its bounds.
-    pub(crate) fn validate(&self) -> Result<(), InvalidSearchSetting> {
-        for (setting, found, least, most) in [
-            ("results", self.results as u128, 1, 10_000),
-            ("line_chars", self.line_chars as u128, 80, 10_000),
-            ("time_ms", self.time.as_millis(), 100, 600_000),
-        ] {
-            if !(least..=most).contains(&found) {
-                return Err(InvalidSearchSetting {
-                    setting,
-                    found,
-                    least,
-                    most,
-                });
-            }
-        }
-        Ok(())
+    pub(crate) fn validate(&self) -> Result<(), InvalidSetting> {
+        within("results", &self.results, 1..=10_000)?;
+        within("line_chars", &self.line_chars, 80..=10_000)?;
+        within("time_ms", &self.time.as_millis(), 100..=600_000)
     }
 }
 
