@@ -1,21 +1,21 @@
 //! The process of a server, from its start until nothing of its group is left.
 
-mod group;
 mod stderr;
 
+use std::io;
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use weft_process::ProcessGroup;
 
 use crate::Failure;
 use crate::mask::Mask;
-use group::Group;
 use stderr::Tail;
 
 /// How long a server may take to end by itself after its input has ended.
@@ -33,6 +33,22 @@ pub(crate) struct Launch<'a> {
     pub(crate) env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     pub(crate) folder: &'a Path,
     pub(crate) mask: &'a Mask,
+}
+
+impl Launch<'_> {
+    /// Starts the program with pipes of its own and no environment but the given one.
+    fn start(&self) -> io::Result<ProcessGroup> {
+        let mut command = Command::new(self.command);
+        command
+            .args(self.args)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(self.folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        ProcessGroup::start(&mut command, "an MCP server")
+    }
 }
 
 /// A running process. Dropping it kills its group at once; [`end`](Self::end) is the polite way.
@@ -62,8 +78,8 @@ impl Process {
         if !launch.folder.is_dir() {
             return Err(failed(format!("its folder {} is not there", launch.folder.display())));
         }
-        let mut group = Group::start(launch).map_err(|error| failed(error.to_string()))?;
-        let leader = &mut group.leader;
+        let mut group = launch.start().map_err(|error| failed(error.to_string()))?;
+        let leader = group.leader();
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (leader.stdin.take(), leader.stdout.take(), leader.stderr.take())
         else {
@@ -138,7 +154,7 @@ impl Vitals {
 
 /// Waits for the end of the process, or brings it about, and kills what is left of its group.
 async fn keep(
-    mut group: Group,
+    mut group: ProcessGroup,
     stderr: tokio::process::ChildStderr,
     vitals: Arc<Vitals>,
     stop: CancellationToken,
@@ -148,7 +164,7 @@ async fn keep(
     let _told = vitals.ended.clone().drop_guard();
     let life = async {
         let status = tokio::select! {
-            status = group.leader.wait() => status,
+            status = group.leader().wait() => status,
             () = stop.cancelled() => leave(&mut group).await,
         };
         group.kill();
@@ -172,16 +188,16 @@ async fn keep(
 }
 
 /// Gives the process time to leave, then asks it to, then kills it.
-async fn leave(group: &mut Group) -> std::io::Result<ExitStatus> {
-    if let Ok(status) = timeout(LEAVE, group.leader.wait()).await {
+async fn leave(group: &mut ProcessGroup) -> io::Result<ExitStatus> {
+    if let Ok(status) = timeout(LEAVE, group.leader().wait()).await {
         return status;
     }
     group.terminate();
-    if let Ok(status) = timeout(TERMINATE, group.leader.wait()).await {
+    if let Ok(status) = timeout(TERMINATE, group.leader().wait()).await {
         return status;
     }
     group.kill();
-    group.leader.wait().await
+    group.leader().wait().await
 }
 
 fn describe(status: ExitStatus) -> String {

@@ -22,12 +22,12 @@ mod config;
 mod console;
 mod decode;
 mod fence;
-mod group;
 mod launch;
 mod output;
 mod parse;
 mod run;
 mod spill;
+mod start;
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -49,9 +49,9 @@ pub use self::attend::{BashKill, BashOutput};
 use self::background::{Jobs, Keeping};
 pub use self::config::BashConfig;
 use self::console::Console;
-use self::group::Group;
 use self::launch::Launch;
 use self::run::Ending;
+use self::start::start;
 use crate::sandbox::{self, Report, Sandbox};
 use crate::scratch::Scratch;
 use crate::setting::InvalidSetting;
@@ -110,7 +110,7 @@ impl Bash {
         let memory = memory.ok_or_else(|| ToolError::new("its caller has no memory of commands in the background"))?;
         let jobs = memory.of::<Jobs>();
         jobs.check_room(self.config.max_background)?;
-        let started = Group::start(&arguments.command, launch).map_err(|error| ToolError::new(chain(&error)))?;
+        let started = start(&arguments.command, launch).map_err(|error| ToolError::new(chain(&error)))?;
         let limit = arguments.timeout_ms.map(Duration::from_millis);
         let keeping = Keeping::new(&self.config, Some(memory.of::<Scratch>()));
         Ok(Finished {
@@ -141,7 +141,7 @@ impl Bash {
         let limit = arguments
             .timeout_ms
             .map_or(self.config.default_timeout, Duration::from_millis);
-        let (group, pipe) = Group::start(&arguments.command, &launch).map_err(|error| ToolError::new(chain(&error)))?;
+        let (group, pipe) = start(&arguments.command, &launch).map_err(|error| ToolError::new(chain(&error)))?;
         let mut console = Console::new(pipe, &self.config, execution.clone());
         let ending = run::to_end(group, &mut console, limit, execution.signal()).await;
         let output = console.finish()?;

@@ -15,10 +15,10 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use weft_process::ProcessGroup;
 use weft_tools::ToolError;
 
 use super::decode::Decoder;
-use super::group::Group;
 use super::output::Output;
 use super::spill::Spill;
 use super::{BashConfig, Exit};
@@ -120,7 +120,7 @@ impl Jobs {
     pub(super) fn add(
         &self,
         command: &str,
-        (group, pipe): (Group, pipe::Receiver),
+        (group, pipe): (ProcessGroup, pipe::Receiver),
         limit: Option<Duration>,
         keeping: &Keeping,
     ) -> String {
@@ -247,7 +247,7 @@ impl Kept {
 
 /// The one who reads what a command prints, and ends it.
 struct Attendance {
-    group: Group,
+    group: ProcessGroup,
     pipe: pipe::Receiver,
     decoder: Decoder,
     buffer: Vec<u8>,
@@ -279,7 +279,7 @@ impl Attendance {
         self.group.kill();
         let status = match ended {
             Some(status) => status,
-            None => self.group.shell.wait().await,
+            None => self.group.leader().wait().await,
         };
         let mut rest = String::new();
         self.decoder.finish(&mut rest);
@@ -293,7 +293,7 @@ impl Attendance {
         loop {
             tokio::select! {
                 biased;
-                status = self.group.shell.wait() => return status,
+                status = self.group.leader().wait() => return status,
                 read = self.pipe.read(&mut self.buffer), if !self.has_ended => self.take(read),
             }
         }

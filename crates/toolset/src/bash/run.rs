@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use weft_process::ProcessGroup;
 
 use super::console::Console;
-use super::group::Group;
 
 /// How long the group may take to end by itself after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
@@ -33,13 +33,13 @@ pub(super) enum Ending {
 /// When the shell ends, the rest of its group is killed: nothing runs on in the background. On a cancel
 /// or a timeout the group is asked to end, and killed a second later. Both are over within two seconds.
 pub(super) async fn to_end(
-    mut group: Group,
+    mut group: ProcessGroup,
     console: &mut Console,
     limit: Duration,
     cancel: &CancellationToken,
 ) -> io::Result<Ending> {
     let ending = {
-        let shell = group.shell.wait();
+        let shell = group.leader().wait();
         console.read_until(first_of(shell, limit, cancel)).await?
     };
     if !matches!(ending, Ending::Exited(_)) {
@@ -64,8 +64,8 @@ pub(super) async fn to_end(
 }
 
 /// Reads until the shell has ended.
-async fn shell_ended(group: &mut Group, console: &mut Console) {
-    if let Err(error) = console.read_until(group.shell.wait()).await {
+async fn shell_ended(group: &mut ProcessGroup, console: &mut Console) {
+    if let Err(error) = console.read_until(group.leader().wait()).await {
         tracing::warn!(%error, "failed to wait for a shell");
     }
 }

@@ -124,22 +124,10 @@ async fn a_call_does_not_wait_for_what_left_its_group() {
 }
 
 #[tokio::test]
-async fn a_command_does_not_outlive_an_agent_that_is_killed() {
-    let stage = Stage::new(BashConfig::default());
-    let held = stage.pipe("held");
-    let (mut group, mut output) = super::super::Group::start(STUBBORN, &stage.launch()).expect("it starts");
-    let mut ready = [0; 6];
-    output.read_exact(&mut ready).await.expect("it says when it is ready");
-    // All that the guard would notice of that.
-    drop(group.guard.as_mut().and_then(|guard| guard.stdin.take()));
-    assert_eq!(released(held).await, "");
-}
-
-#[tokio::test]
 async fn dropping_a_running_command_kills_its_group() {
     let stage = Stage::new(BashConfig::default());
     let held = stage.pipe("held");
-    let (group, mut output) = super::super::Group::start(STUBBORN, &stage.launch()).expect("it starts");
+    let (group, mut output) = super::super::start::start(STUBBORN, &stage.launch()).expect("it starts");
     let mut ready = [0; 6];
     output.read_exact(&mut ready).await.expect("it says when it is ready");
     drop(group);

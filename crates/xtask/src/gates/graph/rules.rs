@@ -11,7 +11,7 @@ struct Rule {
 /// Every package of the workspace, when it must not know any other.
 const WHOLE_WORKSPACE: &str = "weft-*";
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     // Data that any process, page or script may read. What generates its bindings is there only when they are.
     Rule {
         package: "weft-types",
@@ -19,6 +19,10 @@ const RULES: [Rule; 17] = [
     },
     Rule {
         package: "weft-observe",
+        must_not_know: &[WHOLE_WORKSPACE],
+    },
+    Rule {
+        package: "weft-process",
         must_not_know: &[WHOLE_WORKSPACE],
     },
     Rule {
