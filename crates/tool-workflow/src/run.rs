@@ -91,6 +91,7 @@ fn request(execution: &ToolExecution, depth: u32, members: AgentMembers) -> Resu
         provider: None,
         max_total_agents: None,
         depth,
+        origin: None,
         members: Arc::new(members),
         cancel: execution.signal().child_token(),
     })

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use uuid::Uuid;
-use weft_types::RunId;
+use weft_types::{RunId, UnixMillis};
 use weft_workflow::{
-    RunInfo, StartError, StartErrorCode, StartRequest, WorkflowEngine, WorkflowMeta, WorkflowObservers, WorkflowRun,
+    RunInfo, RunOrigin, StartError, StartErrorCode, StartRequest, WorkflowEngine, WorkflowMeta, WorkflowObservers,
+    WorkflowRun,
 };
 
 use crate::script::own_meta;
@@ -71,11 +72,13 @@ impl WorkflowEngine for JsEngine {
             .map_err(|error| StartError::new(StartErrorCode::Worker, format!("failed to start a run: {error}")))?;
         let worker = aside(&runtime, || launch::launch(config, file, &body))?;
         let terms = prepare::check_terms(config, &request)?;
+        let id = Uuid::now_v7();
+        let origin = request.origin.unwrap_or_else(|| origin_of(id));
         let info = Arc::new(RunInfo {
-            id: RunId::new(Uuid::now_v7().to_string()),
+            id: RunId::new(id.to_string()),
             meta: Arc::new(meta),
         });
-        let (run, shared) = JsRun::new(Arc::clone(&info));
+        let (run, shared) = JsRun::new(info, origin);
         let owner = Owner::new(Arc::clone(config), shared, self.observers.clone(), terms, request);
         owner.announce();
         // The owner ends with the run: its holder cancels it at the latest by dropping the run.
@@ -89,6 +92,17 @@ impl WorkflowEngine for JsEngine {
 
     fn meta_of(&self, script: &str) -> Option<WorkflowMeta> {
         own_meta(script)
+    }
+}
+
+/// The origin of a run that begins now: the moment that its id was made at, and chance.
+fn origin_of(id: Uuid) -> RunOrigin {
+    let (seconds, nanos) = id.get_timestamp().map_or((0, 0), |time| time.to_unix());
+    let (high, low) = Uuid::new_v4().as_u64_pair();
+    RunOrigin {
+        started_at: UnixMillis(seconds * 1_000 + u64::from(nanos) / 1_000_000),
+        // The fixed bits of the one half meet random ones of the other.
+        seed: (high ^ low.rotate_left(32)) >> 11,
     }
 }
 

@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use weft_workflow::RunOrigin;
 
 use crate::script::Position;
 
@@ -74,6 +75,7 @@ pub(crate) struct Load {
 pub(crate) struct Go {
     pub(crate) args: Args,
     pub(crate) max_total_agents: u64,
+    pub(crate) origin: RunOrigin,
 }
 
 /// The `args`. No option, since one cannot tell an absent value from `null`.

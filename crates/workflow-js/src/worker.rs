@@ -15,6 +15,7 @@ use crate::protocol::{Setup, ToWorker, WORKER_READ_LIMIT};
 
 mod agent;
 mod calls;
+mod chance;
 mod control;
 mod engine;
 mod finish;

@@ -9,6 +9,7 @@ mod engine {
     mod lifecycle;
     mod limits;
     mod members;
+    mod origin;
     mod start;
     mod strays;
     mod values;

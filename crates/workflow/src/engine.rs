@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
-use weft_types::{RunId, RunStop};
+use weft_types::{RunId, RunStop, UnixMillis};
 
 use crate::{Members, WorkflowMeta, WorkflowObservers};
 
@@ -58,6 +59,8 @@ pub struct StartRequest {
     pub max_total_agents: Option<u64>,
     /// How many agents stand above the caller; 0 for a user's own session.
     pub depth: u32,
+    /// What the script is to see of the moment and of chance; absent for a run that begins now.
+    pub origin: Option<RunOrigin>,
     /// Starts the members.
     pub members: Arc<dyn Members>,
     /// Cancels the run when it fires.
@@ -73,8 +76,23 @@ impl fmt::Debug for StartRequest {
             .field("provider", &self.provider)
             .field("max_total_agents", &self.max_total_agents)
             .field("depth", &self.depth)
+            .field("origin", &self.origin)
             .finish_non_exhaustive()
     }
+}
+
+/// Where a run's clock stands and where its random numbers come from.
+///
+/// A script that is run again with the same origin, and whose members answer the same, sees the same: the same time,
+/// which stands still, and the same random numbers in the same order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunOrigin {
+    /// When the run began: what its clock shows from beginning to end.
+    pub started_at: UnixMillis,
+    /// What its random numbers are made from. Those that an engine makes are below 2^53, which every reader of JSON
+    /// keeps.
+    pub seed: u64,
 }
 
 /// Why a run was not started; nothing of it was published.
@@ -149,6 +167,9 @@ pub trait WorkflowRun: Send + Sync {
 
     /// Its metadata, as the engine read them.
     fn meta(&self) -> &Arc<WorkflowMeta>;
+
+    /// Its origin: the one it was started with, or else the one that the engine made.
+    fn origin(&self) -> RunOrigin;
 
     /// Resolves once the run has settled, with the same result for everybody who asks. The observers of its
     /// end have been called by then.

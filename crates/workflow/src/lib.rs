@@ -24,7 +24,8 @@ pub use capture::{Capture, Captured, MemberEvent};
 pub use check::{ObservationChecker, ObservationViolation};
 pub use display::{DisplayLimits, DisplayLimitsError, cut_for_display};
 pub use engine::{
-    CANCELLED_PREFIX, Disposal, RunResult, StartError, StartErrorCode, StartRequest, WorkflowEngine, WorkflowRun,
+    CANCELLED_PREFIX, Disposal, RunOrigin, RunResult, StartError, StartErrorCode, StartRequest, WorkflowEngine,
+    WorkflowRun,
 };
 pub use member::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
 pub use observation::WorkflowObservers;

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
-use weft_types::{MemberOutcome, RunId, SessionId};
+use weft_types::{MemberOutcome, RunId, SessionId, UnixMillis};
 
 use crate::{
-    Disposal, ObservationKind, RunInfo, RunResult, StartError, StartErrorCode, StartRequest, WorkflowEngine,
+    Disposal, ObservationKind, RunInfo, RunOrigin, RunResult, StartError, StartErrorCode, StartRequest, WorkflowEngine,
     WorkflowMeta, WorkflowObservation, WorkflowObservers, WorkflowRun,
 };
 
@@ -58,9 +58,16 @@ struct Inner {
 struct Handle {
     run: TestRun,
     id: RunId,
+    origin: RunOrigin,
 }
 
 impl TestEngine {
+    /// The origin of runs whose request has none.
+    pub const ORIGIN: RunOrigin = RunOrigin {
+        started_at: UnixMillis(1_000_000_000_000),
+        seed: 7,
+    };
+
     /// An engine with a plan. The runs' ids are `run-1`, `run-2` and so on.
     pub fn new(plan: impl Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
@@ -102,7 +109,8 @@ impl WorkflowEngine for TestEngine {
         let id = lock(&run.inner.claimed)
             .clone()
             .unwrap_or_else(|| run.info().id.clone());
-        Ok(Arc::new(Handle { run, id }))
+        let origin = request.origin.unwrap_or(TestEngine::ORIGIN);
+        Ok(Arc::new(Handle { run, id, origin }))
     }
 
     fn observations(&self) -> &WorkflowObservers {
@@ -268,6 +276,10 @@ impl WorkflowRun for Handle {
 
     fn meta(&self) -> &Arc<WorkflowMeta> {
         &self.run.inner.info.meta
+    }
+
+    fn origin(&self) -> RunOrigin {
+        self.origin
     }
 
     fn result(&self) -> BoxFuture<'static, Arc<RunResult>> {

@@ -120,6 +120,8 @@ fn spawn(command: &WorkerCommand, max_frame_bytes: usize) -> io::Result<Launched
     let mut child = Command::new(&command.program)
         .args(&command.args)
         .env_clear()
+        // Local time is the same wherever the run is resumed.
+        .env("TZ", "UTC0")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

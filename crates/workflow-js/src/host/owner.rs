@@ -126,6 +126,7 @@ impl Owner {
         let go = ToWorker::Go(Go {
             args: std::mem::replace(&mut self.terms.args, Args::Absent),
             max_total_agents: self.terms.max_total_agents,
+            origin: self.shared.origin,
         });
         let began = Instant::now();
         let claim = Arc::clone(&self.shared.claim);

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use weft_types::RunId;
-use weft_workflow::{Disposal, RunInfo, RunResult, WorkflowMeta, WorkflowRun};
+use weft_workflow::{Disposal, RunInfo, RunOrigin, RunResult, WorkflowMeta, WorkflowRun};
 
 /// What a run is cancelled for without a reason.
 const NO_REASON: &str = "workflow cancelled";
@@ -18,6 +18,7 @@ const NO_REASON: &str = "workflow cancelled";
 /// A run's handle. Dropping it cancels the run.
 pub(super) struct JsRun {
     info: Arc<RunInfo>,
+    origin: RunOrigin,
     claim: Arc<Claim>,
     result: watch::Receiver<Option<Arc<RunResult>>>,
     disposal: watch::Receiver<Option<Disposal>>,
@@ -27,6 +28,7 @@ pub(super) struct JsRun {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) info: Arc<RunInfo>,
+    pub(super) origin: RunOrigin,
     pub(super) claim: Arc<Claim>,
     pub(super) result: watch::Sender<Option<Arc<RunResult>>>,
     pub(super) disposal: watch::Sender<Option<Disposal>>,
@@ -122,7 +124,7 @@ impl Claim {
 }
 
 impl JsRun {
-    pub(super) fn new(info: Arc<RunInfo>) -> (Self, Shared) {
+    pub(super) fn new(info: Arc<RunInfo>, origin: RunOrigin) -> (Self, Shared) {
         let (claim, result, disposal) = (
             Arc::new(Claim::new()),
             watch::Sender::new(None),
@@ -130,12 +132,14 @@ impl JsRun {
         );
         let run = Self {
             info: Arc::clone(&info),
+            origin,
             claim: Arc::clone(&claim),
             result: result.subscribe(),
             disposal: disposal.subscribe(),
         };
         let shared = Shared {
             info,
+            origin,
             claim,
             result,
             disposal,
@@ -151,6 +155,10 @@ impl WorkflowRun for JsRun {
 
     fn meta(&self) -> &Arc<WorkflowMeta> {
         &self.info.meta
+    }
+
+    fn origin(&self) -> RunOrigin {
+        self.origin
     }
 
     /// The script begins when this is called for the first time: between the start and this the holder can prepare
@@ -200,6 +208,8 @@ impl fmt::Debug for JsRun {
 
 #[cfg(test)]
 mod tests {
+    use weft_types::UnixMillis;
+
     use super::*;
 
     #[test]
@@ -227,11 +237,15 @@ mod tests {
             meta: Arc::new(meta),
         });
         let begins = |shared: &Shared| shared.claim.attended().now_or_never().is_some();
-        let (run, shared) = JsRun::new(Arc::clone(&info));
+        let origin = RunOrigin {
+            started_at: UnixMillis(0),
+            seed: 0,
+        };
+        let (run, shared) = JsRun::new(Arc::clone(&info), origin);
         assert!(!begins(&shared));
         drop(run.result());
         assert!(begins(&shared));
-        let (run, shared) = JsRun::new(info);
+        let (run, shared) = JsRun::new(info, origin);
         drop(run);
         assert!(begins(&shared));
     }

@@ -139,7 +139,9 @@ impl<'js> Worker<'_, 'js> {
             phase: RefCell::new(None),
             notes: RefCell::new(Notes::default()),
         });
-        hooks::install(&self.ctx, &session).catch(&self.ctx).map_err(broken)?;
+        hooks::install(&self.ctx, &session, go.origin)
+            .catch(&self.ctx)
+            .map_err(broken)?;
         self.set_args(&go).catch(&self.ctx).map_err(broken)?;
         let (ending, main) = session.play(&body, self.inbox);
         Ok(Some(finish(&session, ending, main.as_ref(), rejections)))

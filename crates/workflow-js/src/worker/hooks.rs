@@ -1,22 +1,30 @@
 //! The native half of the hooks.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use rquickjs::function::{Func, Opt};
 use rquickjs::{Ctx, Error, Function, Object, Promise, Result, Value};
+use weft_workflow::RunOrigin;
 
 use super::agent::{Refusal, accept};
 use super::calls::{Accepted, Deferred, Failure};
+use super::chance::Chance;
 use super::kind::kind_of;
 use super::prelude::Prelude;
 use super::session::Session;
 
 /// Installs the script's globals.
-pub(super) fn install<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>) -> Result<()> {
+pub(super) fn install<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, origin: RunOrigin) -> Result<()> {
     let host = Object::new(ctx.clone())?;
     host.set("agent", agent_hook(ctx, session)?)?;
     host.set("phase", phase_hook(ctx, session)?)?;
     host.set("log", log_hook(ctx, session)?)?;
+    // Every moment that JavaScript knows is a number that a float holds.
+    host.set("startedAt", origin.started_at.0 as f64)?;
+    let chance = RefCell::new(Chance::new(origin.seed));
+    let random = Function::new(ctx.clone(), move || chance.borrow_mut().next())?;
+    host.set("random", random.with_name("random")?)?;
     host.set("maxItems", session.setup.max_items_per_call)?;
     host.set("isBuiltin", Func::from(is_builtin))?;
     let here = Rc::clone(session);

@@ -3,8 +3,8 @@
 // Everything is captured here, so that a script which overwrites its own globals or prototypes harms only itself.
 (host) => {
   'use strict';
-  const { apply, ownKeys } = Reflect;
-  const { defineProperty, freeze } = Object;
+  const { apply, construct, ownKeys } = Reflect;
+  const { defineProperty, freeze, getOwnPropertyDescriptor } = Object;
   const { isArray } = Array;
   const { toWellFormed } = String.prototype;
   const PlainError = Error;
@@ -103,6 +103,24 @@
       return value;
     });
   };
+
+  // The clock stands where the run began, and chance is made from its seed, so that a run which is resumed sees the
+  // same. Everything else about dates is the engine's own, and its constructor is out of reach.
+  const EngineDate = Date;
+  const { startedAt } = host;
+  const dateText = EngineDate.prototype.toString;
+  const StandingDate = function Date(...parts) {
+    if (new.target === undefined) return apply(dateText, new EngineDate(startedAt), []);
+    return construct(EngineDate, parts.length === 0 ? [startedAt] : parts, new.target);
+  };
+  for (const name of ownKeys(EngineDate)) {
+    defineProperty(StandingDate, name, getOwnPropertyDescriptor(EngineDate, name));
+  }
+  const method = { writable: true, configurable: true, enumerable: false };
+  defineProperty(StandingDate, 'now', { ...method, value: { now: () => startedAt }.now });
+  defineProperty(EngineDate.prototype, 'constructor', { ...method, value: StandingDate });
+  defineProperty(globalThis, 'Date', { ...method, value: StandingDate });
+  defineProperty(Math, 'random', { ...method, value: host.random });
 
   // What the engine offers beyond the language goes; what is left of the names is the language's own.
   for (const name of ownKeys(globalThis)) {

@@ -241,6 +241,10 @@ async fn texts_of_a_worker_are_cut_by_the_host_as_well() {
     assert_eq!(seen[2], format!("phase {}…", "p".repeat(255)));
 }
 
+fn go() -> Value {
+    json!({ "Go": { "args": "Absent", "max_total_agents": 1, "origin": { "startedAt": 0, "seed": 0 } } })
+}
+
 /// The test worker, told to run a script in frames.
 fn worker_with(body: &str) -> (tokio::process::Child, Vec<u8>) {
     let setup = json!({ "Setup": {
@@ -250,8 +254,7 @@ fn worker_with(body: &str) -> (tokio::process::Child, Vec<u8>) {
         "max_prompt_bytes": 64, "max_options_bytes": 64, "max_result_bytes": 64,
     } });
     let load = json!({ "Load": { "file": "workflow:x", "body": body } });
-    let go = json!({ "Go": { "args": "Absent", "max_total_agents": 1 } });
-    let frames = [setup, load, go].iter().flat_map(frame).collect();
+    let frames = [setup, load, go()].iter().flat_map(frame).collect();
     let child = Command::new(env!("CARGO_BIN_EXE_weft-worker-test"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -293,7 +296,7 @@ async fn a_worker_ignores_replies_to_nothing_and_messages_out_of_turn() {
     let (mut worker, mut frames) = worker_with("return await agent('x')");
     for message in [
         json!({ "Reply": { "seq": 99, "reply": { "Text": "nobody asked" } } }),
-        json!({ "Go": { "args": "Absent", "max_total_agents": 1 } }),
+        go(),
         json!({ "Reply": { "seq": 1, "reply": { "Text": "answer" } } }),
         json!({ "Reply": { "seq": 1, "reply": { "Text": "again" } } }),
     ] {

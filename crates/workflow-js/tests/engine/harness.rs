@@ -86,6 +86,7 @@ impl Harness {
             provider: None,
             max_total_agents: None,
             depth: 0,
+            origin: None,
             members: Arc::new(self.members.clone()),
             cancel: CancellationToken::new(),
         }
