@@ -3,12 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 use weft_model::{ModelError, ModelEvent, ModelRequest, RequestOrigin};
 use weft_types::{AssistantBlock, CallId, Message, StopReason, Usage};
 
 use crate::dialect::Events;
 use crate::endpoint::Endpoint;
+use crate::json::Json;
 use crate::sealed;
 use crate::sse::SseEvent;
 
@@ -141,7 +143,7 @@ impl Draft {
 
 impl Endpoint {
     /// The JSON text of an event.
-    pub(crate) fn parse(&self, event: &SseEvent) -> Result<Value, ModelError> {
+    pub(crate) fn parse<'a>(&self, event: &'a SseEvent) -> Result<Json<'a>, ModelError> {
         serde_json::from_str(&event.data).map_err(|error| {
             let found = self.excerpt(&event.data);
             self.incomplete(format!("an event is not JSON ({error}): {found}"))
@@ -149,7 +151,7 @@ impl Endpoint {
     }
 
     /// The JSON text of an answer in one piece.
-    pub(crate) fn parse_whole(&self, text: &[u8]) -> Result<Value, ModelError> {
+    pub(crate) fn parse_whole<'a, T: Deserialize<'a>>(&self, text: &'a [u8]) -> Result<T, ModelError> {
         serde_json::from_slice(text).map_err(|_| self.foreign("something else", &String::from_utf8_lossy(text)))
     }
 }

@@ -22,6 +22,7 @@ mod exchange;
 mod failure;
 mod http;
 mod images;
+mod json;
 mod key;
 mod knowledge;
 mod listing;

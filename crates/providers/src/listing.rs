@@ -52,7 +52,7 @@ impl Listing {
     pub async fn fetch(&self) -> Result<BTreeMap<String, Facts>, ModelError> {
         match timeout(LIMIT, self.text()).await {
             Ok(text) => {
-                let value = self.endpoint.parse_whole(&text?)?;
+                let value: Value = self.endpoint.parse_whole(&text?)?;
                 read_list(&value).ok_or_else(|| self.endpoint.foreign("something else", &value.to_string()))
             }
             Err(_) => Err(self.endpoint.silent(LIMIT)),

@@ -5,6 +5,7 @@
 //! and several `data` lines make one event. It differs in one point: an event that the end of the input
 //! cuts off before its blank line is still given, since endpoints forget that line after the last event.
 
+use memchr::memchr2;
 use thiserror::Error;
 
 #[cfg(test)]
@@ -59,9 +60,8 @@ impl SseDecoder {
             self.after_cr = false;
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
-        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n')) {
-            self.keep(&bytes[..end])?;
-            events.extend(self.end_line());
+        while let Some(end) = memchr2(b'\r', b'\n', bytes) {
+            events.extend(self.end_line(&bytes[..end])?);
             let ends_in_cr = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
             if ends_in_cr {
@@ -74,22 +74,40 @@ impl SseDecoder {
 
     /// The event that the end of the input completes, if any.
     pub(crate) fn finish(&mut self) -> Option<SseEvent> {
-        self.end_line().or_else(|| self.dispatch())
+        let line = std::mem::take(&mut self.line);
+        self.take_line(&line).or_else(|| self.dispatch())
     }
 
+    /// Keeps a part of a line.
     fn keep(&mut self, bytes: &[u8]) -> Result<(), EventTooLong> {
-        let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
-        if held + bytes.len() > self.max_event_bytes {
-            return Err(EventTooLong(self.max_event_bytes));
-        }
+        self.check(bytes)?;
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// Reads the line that has ended; a blank one gives the event.
-    fn end_line(&mut self) -> Option<SseEvent> {
+    /// Whether there is room for more.
+    fn check(&self, bytes: &[u8]) -> Result<(), EventTooLong> {
+        let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
+        if held + bytes.len() > self.max_event_bytes {
+            return Err(EventTooLong(self.max_event_bytes));
+        }
+        Ok(())
+    }
+
+    /// Takes the last part of a line. Most lines come in one part, which is read where it is.
+    fn end_line(&mut self, bytes: &[u8]) -> Result<Option<SseEvent>, EventTooLong> {
+        if self.line.is_empty() {
+            self.check(bytes)?;
+            return Ok(self.take_line(bytes));
+        }
+        self.keep(bytes)?;
         let line = std::mem::take(&mut self.line);
-        let mut text = String::from_utf8_lossy(&line);
+        Ok(self.take_line(&line))
+    }
+
+    /// Reads a line; a blank one gives the event.
+    fn take_line(&mut self, line: &[u8]) -> Option<SseEvent> {
+        let mut text = String::from_utf8_lossy(line);
         if std::mem::take(&mut self.at_start)
             && let Some(rest) = text.strip_prefix('\u{feff}')
         {

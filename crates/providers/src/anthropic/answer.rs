@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use weft_model::{ModelError, ModelErrorKind, ModelRequest};
 use weft_types::{StopReason, Usage};
 
@@ -10,6 +9,7 @@ use super::Messages;
 use super::blocks::{Block, Blocks};
 use crate::dialect::{Answer, Events};
 use crate::draft::{Draft, MAX_CALLS};
+use crate::json::Json;
 use crate::sse::SseEvent;
 
 /// What a block counts for beside its text, so that empty ones are bounded too.
@@ -41,16 +41,16 @@ impl Answer for MessagesAnswer {
             return Ok(());
         }
         let value = self.draft.endpoint.parse(event)?;
-        let kind = value.get("type").and_then(Value::as_str).unwrap_or(&event.kind);
-        let index = value.get("index").and_then(Value::as_u64);
+        let kind = value.get("type").and_then(Json::as_str).unwrap_or(&event.kind);
+        let index = value.get("index").and_then(Json::as_u64);
         match kind {
-            "message_start" => self.tokens.take(value.pointer("/message/usage")),
+            "message_start" => self.tokens.take(value.at(&["message", "usage"])),
             "content_block_start" => {
-                let block = value.get("content_block").unwrap_or(&Value::Null);
+                let block = value.get("content_block").unwrap_or(&Json::Null);
                 self.begin(index, block, events)?;
             }
             "content_block_delta" => {
-                let delta = value.get("delta").unwrap_or(&Value::Null);
+                let delta = value.get("delta").unwrap_or(&Json::Null);
                 self.take_delta(index, delta, events)?;
             }
             "content_block_stop" => {
@@ -62,10 +62,10 @@ impl Answer for MessagesAnswer {
                 self.take_stop_reason(value.get("delta"));
             }
             "message_stop" => self.has_ended = true,
-            "error" => return Err(self.draft.endpoint.failed(&value)),
+            "error" => return Err(self.draft.endpoint.failed(&value.to_value())),
             // Such as `ping`; the protocol says that more kinds may come.
             _ if value.get("error").is_some_and(|error| !error.is_null()) => {
-                return Err(self.draft.endpoint.failed(&value));
+                return Err(self.draft.endpoint.failed(&value.to_value()));
             }
             _ => {}
         }
@@ -74,12 +74,12 @@ impl Answer for MessagesAnswer {
 
     fn take_whole(&mut self, text: &[u8], events: &mut Events) -> Result<(), ModelError> {
         let endpoint = Arc::clone(&self.draft.endpoint);
-        let value = endpoint.parse_whole(text)?;
+        let value: Json<'_> = endpoint.parse_whole(text)?;
         if value.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(endpoint.failed(&value));
+            return Err(endpoint.failed(&value.to_value()));
         }
-        let Some(content) = value.get("content").and_then(Value::as_array) else {
-            return Err(endpoint.foreign("something else", &value.to_string()));
+        let Some(content) = value.get("content").and_then(Json::as_array) else {
+            return Err(endpoint.foreign("something else", &value.to_value().to_string()));
         };
         for block in content {
             self.begin(None, block, events)?;
@@ -124,7 +124,7 @@ impl MessagesAnswer {
         Ok(())
     }
 
-    fn begin(&mut self, index: Option<u64>, value: &Value, events: &mut Events) -> Result<(), ModelError> {
+    fn begin(&mut self, index: Option<u64>, value: &Json<'_>, events: &mut Events) -> Result<(), ModelError> {
         self.blocks.end_thinking();
         self.seal(events)?;
         let block = Block::read(value);
@@ -145,9 +145,9 @@ impl MessagesAnswer {
         Ok(())
     }
 
-    fn take_delta(&mut self, index: Option<u64>, delta: &Value, events: &mut Events) -> Result<(), ModelError> {
-        let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
-        let kind = delta.get("type").and_then(Value::as_str).unwrap_or_default();
+    fn take_delta(&mut self, index: Option<u64>, delta: &Json<'_>, events: &mut Events) -> Result<(), ModelError> {
+        let text = |key: &str| delta.get(key).and_then(Json::as_str).unwrap_or_default();
+        let kind = delta.get("type").and_then(Json::as_str).unwrap_or_default();
         match (kind, self.blocks.get(index)) {
             ("text_delta", Some(Block::Text(held))) => {
                 held.push_str(text("text"));
@@ -175,7 +175,7 @@ impl MessagesAnswer {
         }
     }
 
-    fn take_stop_reason(&mut self, value: Option<&Value>) {
+    fn take_stop_reason(&mut self, value: Option<&Json<'_>>) {
         let reason = value.and_then(|value| value.get("stop_reason")?.as_str());
         if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
             self.stop_reason = Some(reason.to_owned());
@@ -212,7 +212,7 @@ struct Tokens {
 
 impl Tokens {
     /// Takes counts; those that are absent stay as they are.
-    fn take(&mut self, usage: Option<&Value>) {
+    fn take(&mut self, usage: Option<&Json<'_>>) {
         let Some(usage) = usage else { return };
         let counts = [
             ("input_tokens", &mut self.input),
@@ -221,7 +221,7 @@ impl Tokens {
             ("output_tokens", &mut self.output),
         ];
         for (key, count) in counts {
-            *count = usage.get(key).and_then(Value::as_u64).max(*count);
+            *count = usage.get(key).and_then(Json::as_u64).max(*count);
         }
     }
 

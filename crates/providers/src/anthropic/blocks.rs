@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::draft::WholeCall;
+use crate::json::Json;
 
 /// The blocks of an answer, in the order in which they began.
 #[derive(Debug, Default)]
@@ -50,9 +51,9 @@ pub(super) struct Seal {
 
 impl Block {
     /// A block as it begins, or a whole one.
-    pub(super) fn read(value: &Value) -> Self {
-        let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        match value.get("type").and_then(Value::as_str) {
+    pub(super) fn read(value: &Json<'_>) -> Self {
+        let text = |key: &str| value.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
+        match value.get("type").and_then(Json::as_str) {
             Some("text") => Self::Text(text("text")),
             Some("thinking") => Self::Thinking {
                 thinking: text("thinking"),
@@ -168,11 +169,11 @@ impl Blocks {
 }
 
 /// The `input` of a call: mostly `{}`, to be followed by pieces; some endpoints send all of it at once.
-fn arguments(input: &Value) -> String {
+fn arguments(input: &Json<'_>) -> String {
     match input {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Object(object) if object.is_empty() => String::new(),
-        other => other.to_string(),
+        Json::Null => String::new(),
+        Json::String(text) => text.clone().into_owned(),
+        Json::Object(object) if object.is_empty() => String::new(),
+        other => other.to_value().to_string(),
     }
 }

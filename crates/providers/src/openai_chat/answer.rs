@@ -1,5 +1,6 @@
 //! From the chunks of an answer to the events of a model.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -11,6 +12,7 @@ use super::details::{Details, disclosed};
 use crate::dialect::{Answer, Events};
 use crate::draft::{Draft, MAX_CALLS};
 use crate::endpoint::Endpoint;
+use crate::json::Json;
 use crate::sse::SseEvent;
 
 /// An answer while it arrives.
@@ -46,16 +48,17 @@ impl Answer for ChatAnswer {
         }
         let value = self.draft.endpoint.parse(event)?;
         match event.kind.as_str() {
-            "error" => Err(self.draft.endpoint.failed(&value)),
+            "error" => Err(self.draft.endpoint.failed(&value.to_value())),
             _ => self.take(&value, events),
         }
     }
 
     fn take_whole(&mut self, text: &[u8], events: &mut Events) -> Result<(), ModelError> {
-        let value = self.draft.endpoint.parse_whole(text)?;
+        let value: Json<'_> = self.draft.endpoint.parse_whole(text)?;
         self.take(&value, events)?;
         if value.get("choices").is_none() {
-            return Err(self.draft.endpoint.foreign("something else", &value.to_string()));
+            let found = value.to_value().to_string();
+            return Err(self.draft.endpoint.foreign("something else", &found));
         }
         self.has_ended = true;
         Ok(())
@@ -92,13 +95,13 @@ impl ChatAnswer {
         }
     }
 
-    fn take(&mut self, value: &Value, events: &mut Events) -> Result<(), ModelError> {
+    fn take(&mut self, value: &Json<'_>, events: &mut Events) -> Result<(), ModelError> {
         if value.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(self.draft.endpoint.failed(value));
+            return Err(self.draft.endpoint.failed(&value.to_value()));
         }
-        let choices = value.get("choices").and_then(Value::as_array);
+        let choices = value.get("choices").and_then(Json::as_array);
         // Only one choice is asked for; should there be more, they are other answers to the same request.
-        let is_first = |choice: &&Value| choice.get("index").is_none_or(|index| index.as_u64().unwrap_or(0) == 0);
+        let is_first = |choice: &&Json<'_>| choice.get("index").is_none_or(|index| index.as_u64().unwrap_or(0) == 0);
         let choice = choices.and_then(|choices| choices.iter().find(is_first));
         let usage = value.get("usage").or_else(|| choice?.get("usage"));
         self.draft.usage = usage.and_then(read_usage).or(self.draft.usage);
@@ -108,7 +111,7 @@ impl ChatAnswer {
         }
         if let Some(reason) = choice
             .get("finish_reason")
-            .and_then(Value::as_str)
+            .and_then(Json::as_str)
             .filter(|reason| !reason.is_empty())
         {
             self.finish = Some(reason.to_ascii_lowercase());
@@ -116,12 +119,13 @@ impl ChatAnswer {
         Ok(())
     }
 
-    fn take_delta(&mut self, delta: &Value, events: &mut Events) -> Result<(), ModelError> {
+    fn take_delta(&mut self, delta: &Json<'_>, events: &mut Events) -> Result<(), ModelError> {
         let reasoning = ["reasoning_content", "reasoning"]
             .iter()
             .map(|key| text_of(delta.get(key)));
-        let details = (delta.get("reasoning_details").and_then(Value::as_array)).map_or(&[][..], Vec::as_slice);
-        for detail in details {
+        let details = delta.get("reasoning_details").and_then(Json::as_array);
+        let details: Vec<Value> = details.unwrap_or_default().iter().map(Json::to_value).collect();
+        for detail in &details {
             let added = self.details.take(detail);
             self.draft.count(added)?;
         }
@@ -134,7 +138,7 @@ impl ChatAnswer {
         for text in [text_of(delta.get("content")), refusal] {
             self.draft.text(&text, events)?;
         }
-        for element in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+        for element in delta.get("tool_calls").and_then(Json::as_array).unwrap_or_default() {
             let added = self.calls.take(element);
             let added = added.map_err(|_| {
                 self.draft
@@ -173,17 +177,17 @@ impl ChatAnswer {
 }
 
 /// A text, or the texts of a list of parts.
-fn text_of(value: Option<&Value>) -> String {
+fn text_of<'a>(value: Option<&'a Json<'_>>) -> Cow<'a, str> {
     match value {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
-        _ => String::new(),
+        Some(Json::String(text)) => Cow::Borrowed(text),
+        Some(Json::Array(parts)) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => Cow::Borrowed(""),
     }
 }
 
 /// The tokens that an endpoint counted; `None` unless it gives a number at all.
-fn read_usage(usage: &Value) -> Option<Usage> {
-    let number = |value: Option<&Value>| value.and_then(Value::as_u64);
+fn read_usage(usage: &Json<'_>) -> Option<Usage> {
+    let number = |value: Option<&Json<'_>>| value.and_then(Json::as_u64);
     let detail = |group: &str, key: &str| number(usage.get(group).and_then(|group| group.get(key)));
     let (input, output) = (
         number(usage.get("prompt_tokens")),

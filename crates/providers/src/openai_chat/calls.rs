@@ -1,9 +1,12 @@
 //! Putting tool calls together from their pieces.
 
+use std::borrow::Cow;
+
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::draft::{MAX_CALLS, WholeCall};
+use crate::json::Json;
 
 /// The tool calls of an answer, in the order in which they began.
 #[derive(Debug, Default)]
@@ -24,8 +27,9 @@ struct Piece<'a> {
     index: Option<u64>,
     id: &'a str,
     name: &'a str,
-    arguments: String,
-    extra: &'a Value,
+    arguments: Cow<'a, str>,
+    /// What the endpoint wants back; `Null` for nothing.
+    extra: Value,
 }
 
 /// An answer holds more calls than allowed.
@@ -34,7 +38,7 @@ pub(super) struct TooManyCalls;
 
 impl Calls {
     /// Takes one element of `tool_calls`; gives the number of bytes it added.
-    pub(super) fn take(&mut self, element: &Value) -> Result<usize, TooManyCalls> {
+    pub(super) fn take(&mut self, element: &Json<'_>) -> Result<usize, TooManyCalls> {
         let piece = Piece::read(element);
         let at = match self.find(&piece) {
             Some(at) => at,
@@ -59,7 +63,7 @@ impl Calls {
         let mut added = piece.id.len() + piece.name.len() + piece.arguments.len();
         if !piece.extra.is_null() {
             added += piece.extra.to_string().len();
-            call.extra = piece.extra.clone();
+            call.extra = piece.extra;
         }
         Ok(added)
     }
@@ -96,13 +100,13 @@ impl Calls {
 }
 
 impl<'a> Piece<'a> {
-    fn read(element: &'a Value) -> Self {
-        let text = |value: Option<&'a Value>| value.and_then(Value::as_str).unwrap_or_default();
+    fn read(element: &'a Json<'_>) -> Self {
+        let text = |value: Option<&'a Json<'_>>| value.and_then(Json::as_str).unwrap_or_default();
         let function = element.get("function").unwrap_or(element);
         let arguments = match function.get("arguments") {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(object) => object.to_string(),
+            None | Some(Json::Null) => Cow::Borrowed(""),
+            Some(Json::String(text)) => Cow::Borrowed(&**text),
+            Some(object) => Cow::Owned(object.to_value().to_string()),
         };
         let index = element
             .get("index")
@@ -112,7 +116,7 @@ impl<'a> Piece<'a> {
             id: text(element.get("id")),
             name: text(function.get("name")),
             arguments,
-            extra: element.get("extra_content").unwrap_or(&Value::Null),
+            extra: element.get("extra_content").map_or(Value::Null, Json::to_value),
         }
     }
 
@@ -142,7 +146,7 @@ mod tests {
     fn check(pieces: &[Value], expected: &[(&str, &str, &str)]) {
         let mut calls = Calls::default();
         for piece in pieces {
-            calls.take(piece).expect("few calls");
+            take(&mut calls, piece).expect("few calls");
         }
         let found = calls.finish();
         let found: Vec<_> = found
@@ -150,6 +154,11 @@ mod tests {
             .map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str()))
             .collect();
         assert_eq!(found, expected);
+    }
+
+    fn take(calls: &mut Calls, piece: &Value) -> Result<usize, TooManyCalls> {
+        let text = piece.to_string();
+        calls.take(&serde_json::from_str(&text).expect("it is JSON"))
     }
 
     fn piece(index: u64, id: &str, name: &str, arguments: &str) -> Value {
@@ -279,7 +288,7 @@ mod tests {
     fn the_number_of_calls_is_bounded() {
         let mut calls = Calls::default();
         let taken: Vec<_> = (0..=MAX_CALLS as u64)
-            .map(|index| calls.take(&piece(index, "", "a", "")))
+            .map(|index| take(&mut calls, &piece(index, "", "a", "")))
             .collect();
         assert_eq!(taken.iter().filter(|taken| taken.is_ok()).count(), MAX_CALLS);
         assert_eq!(taken.last(), Some(&Err(TooManyCalls)));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use weft_model::{ModelError, ModelRequest};
 use weft_types::{StopReason, Usage};
 
@@ -10,6 +10,7 @@ use super::Responses;
 use super::items::{Item, Items, Place, is_refusal, sealed, text, text_of};
 use crate::dialect::{Answer, Events};
 use crate::draft::{Draft, MAX_CALLS, WholeCall};
+use crate::json::Json;
 use crate::sse::SseEvent;
 
 /// What stands between two parts of a summary.
@@ -40,9 +41,9 @@ impl Answer for ResponsesAnswer {
             return Ok(());
         }
         let value = self.draft.endpoint.parse(event)?;
-        let kind = value.get("type").and_then(Value::as_str).unwrap_or(&event.kind);
+        let kind = value.get("type").and_then(Json::as_str).unwrap_or(&event.kind);
         let place = Place::of_event(&value);
-        let item = value.get("item").unwrap_or(&Value::Null);
+        let item = value.get("item").unwrap_or(&Json::Null);
         match kind {
             "response.output_item.added" => self.begin(place, item),
             "response.output_item.done" => self.end(place, item, events),
@@ -56,10 +57,12 @@ impl Answer for ResponsesAnswer {
             "response.reasoning_summary_part.added" => self.take_break(place, events),
             "response.function_call_arguments.delta" => self.take_arguments(place, text(&value, "delta")),
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
-                self.take_response(value.get("response").unwrap_or(&Value::Null), kind, events)
+                self.take_response(value.get("response").unwrap_or(&Json::Null), kind, events)
             }
-            "error" => Err(self.draft.endpoint.failed(&value)),
-            _ if value.get("error").is_some_and(|error| !error.is_null()) => Err(self.draft.endpoint.failed(&value)),
+            "error" => Err(self.draft.endpoint.failed(&value.to_value())),
+            _ if value.get("error").is_some_and(|error| !error.is_null()) => {
+                Err(self.draft.endpoint.failed(&value.to_value()))
+            }
             // What only repeats or announces, and what later versions add.
             _ => Ok(()),
         }
@@ -67,11 +70,13 @@ impl Answer for ResponsesAnswer {
 
     fn take_whole(&mut self, body: &[u8], events: &mut Events) -> Result<(), ModelError> {
         let endpoint = Arc::clone(&self.draft.endpoint);
-        let value = endpoint.parse_whole(body)?;
-        let status = match value.get("status").and_then(Value::as_str) {
-            _ if value.get("error").is_some_and(|error| !error.is_null()) => return Err(endpoint.failed(&value)),
-            Some(status) if value.get("output").is_some_and(Value::is_array) => status,
-            _ => return Err(endpoint.foreign("something else", &value.to_string())),
+        let value: Json<'_> = endpoint.parse_whole(body)?;
+        let status = match value.get("status").and_then(Json::as_str) {
+            _ if value.get("error").is_some_and(|error| !error.is_null()) => {
+                return Err(endpoint.failed(&value.to_value()));
+            }
+            Some(status) if value.get("output").and_then(Json::as_array).is_some() => status,
+            _ => return Err(endpoint.foreign("something else", &value.to_value().to_string())),
         };
         self.take_response(&value, &format!("response.{status}"), events)
     }
@@ -98,7 +103,7 @@ impl ResponsesAnswer {
         }
     }
 
-    fn begin(&mut self, place: Place<'_>, value: &Value) -> Result<(), ModelError> {
+    fn begin(&mut self, place: Place<'_>, value: &Json<'_>) -> Result<(), ModelError> {
         if self.items.len() == MAX_CALLS {
             return Err(self.draft.endpoint.too_long(format!("more than {MAX_CALLS} items")));
         }
@@ -147,7 +152,7 @@ impl ResponsesAnswer {
     }
 
     /// Takes an item as it ended, which says all: what did not come in pieces is given on now.
-    fn end(&mut self, place: Place<'_>, value: &Value, events: &mut Events) -> Result<(), ModelError> {
+    fn end(&mut self, place: Place<'_>, value: &Json<'_>, events: &mut Events) -> Result<(), ModelError> {
         if self.items.get(place).is_none_or(|numbered| numbered.is_done) {
             self.begin(place, value)?;
         }
@@ -184,17 +189,17 @@ impl ResponsesAnswer {
     }
 
     /// Why an answer stopped, by its last event.
-    fn ending(&self, response: &Value, kind: &str) -> Result<StopReason, ModelError> {
+    fn ending(&self, response: &Json<'_>, kind: &str) -> Result<StopReason, ModelError> {
         let endpoint = &self.draft.endpoint;
-        let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
+        let reason = response.at(&["incomplete_details", "reason"]).and_then(Json::as_str);
         match (kind, reason) {
             ("response.completed", _) => Ok(StopReason::EndTurn),
             ("response.incomplete", Some("max_output_tokens")) => Ok(StopReason::MaxTokens),
             ("response.incomplete", Some("content_filter")) => Ok(StopReason::Refusal),
             ("response.failed", _) => {
                 let error = response.get("error").filter(|error| !error.is_null());
-                let unsaid = json!({ "message": "it failed without a reason" });
-                Err(endpoint.failed(&json!({ "error": error.unwrap_or(&unsaid) })))
+                let unsaid = || json!({ "message": "it failed without a reason" });
+                Err(endpoint.failed(&json!({ "error": error.map_or_else(unsaid, Json::to_value) })))
             }
             _ => {
                 let ended = kind.trim_start_matches("response.");
@@ -205,9 +210,9 @@ impl ResponsesAnswer {
     }
 
     /// Takes the last event: the answer as it ended. Items that did not come before come with it.
-    fn take_response(&mut self, response: &Value, kind: &str, events: &mut Events) -> Result<(), ModelError> {
+    fn take_response(&mut self, response: &Json<'_>, kind: &str, events: &mut Events) -> Result<(), ModelError> {
         let stop = self.ending(response, kind)?;
-        let output = response.get("output").and_then(Value::as_array);
+        let output = response.get("output").and_then(Json::as_array);
         let came_in_pieces = self.items.len() > 0;
         for (index, item) in (0..).zip(output.into_iter().flatten()) {
             let place = Place::new(Some(index), item.get("id"));
@@ -227,7 +232,7 @@ impl ResponsesAnswer {
 }
 
 /// Puts what a call's end says in the place of what its pieces said.
-fn complete(call: &mut WholeCall, end: &Value) {
+fn complete(call: &mut WholeCall, end: &Json<'_>) {
     for (key, held) in [
         ("call_id", &mut call.id),
         ("name", &mut call.name),
@@ -241,13 +246,13 @@ fn complete(call: &mut WholeCall, end: &Value) {
 }
 
 /// The tokens that an endpoint counted; `None` unless it gives a number at all.
-fn read_usage(usage: &Value) -> Option<Usage> {
-    let number = |path: &str| usage.pointer(path).and_then(Value::as_u64);
-    let (input, output) = (number("/input_tokens"), number("/output_tokens"));
+fn read_usage(usage: &Json<'_>) -> Option<Usage> {
+    let number = |path: &[&str]| usage.at(path).and_then(Json::as_u64);
+    let (input, output) = (number(&["input_tokens"]), number(&["output_tokens"]));
     (input.is_some() || output.is_some()).then(|| Usage {
         input_tokens: input.unwrap_or_default(),
         output_tokens: output.unwrap_or_default(),
-        cached_input_tokens: number("/input_tokens_details/cached_tokens").unwrap_or_default(),
-        reasoning_tokens: number("/output_tokens_details/reasoning_tokens").unwrap_or_default(),
+        cached_input_tokens: number(&["input_tokens_details", "cached_tokens"]).unwrap_or_default(),
+        reasoning_tokens: number(&["output_tokens_details", "reasoning_tokens"]).unwrap_or_default(),
     })
 }

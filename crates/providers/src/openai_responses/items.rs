@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::draft::WholeCall;
+use crate::json::Json;
 
 /// The items of an answer, in the order in which they began.
 #[derive(Debug, Default)]
@@ -43,22 +44,22 @@ pub(super) struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// A place with what is known of it; an empty id is none.
-    pub(super) fn new(index: Option<u64>, id: Option<&'a Value>) -> Self {
-        let id = id.and_then(Value::as_str).filter(|id| !id.is_empty());
+    pub(super) fn new(index: Option<u64>, id: Option<&'a Json<'_>>) -> Self {
+        let id = id.and_then(Json::as_str).filter(|id| !id.is_empty());
         Self { index, id }
     }
 
     /// The place that an event of the stream names.
-    pub(super) fn of_event(event: &'a Value) -> Self {
-        let index = event.get("output_index").and_then(Value::as_u64);
-        Self::new(index, event.get("item_id").or_else(|| event.pointer("/item/id")))
+    pub(super) fn of_event(event: &'a Json<'_>) -> Self {
+        let index = event.get("output_index").and_then(Json::as_u64);
+        Self::new(index, event.get("item_id").or_else(|| event.at(&["item", "id"])))
     }
 }
 
 impl Item {
     /// An item as it begins: of its kind, and empty.
-    fn begin(value: &Value) -> Self {
-        match value.get("type").and_then(Value::as_str) {
+    fn begin(value: &Json<'_>) -> Self {
+        match value.get("type").and_then(Json::as_str) {
             Some("message") => Self::Message { text: String::new() },
             Some("reasoning") => Self::Reasoning { shown: String::new() },
             Some("function_call") => Self::Call(WholeCall {
@@ -77,7 +78,7 @@ impl Items {
         self.items.len()
     }
 
-    pub(super) fn begin(&mut self, place: Place<'_>, value: &Value) -> &mut Numbered {
+    pub(super) fn begin(&mut self, place: Place<'_>, value: &Json<'_>) -> &mut Numbered {
         self.items.push(Numbered {
             index: place.index,
             id: place.id.unwrap_or_default().to_owned(),
@@ -131,26 +132,26 @@ impl Items {
 }
 
 /// A reasoning item as it goes back; `None` for one that says nothing without being stored at the endpoint.
-pub(super) fn sealed(item: &Value) -> Option<Value> {
+pub(super) fn sealed(item: &Json<'_>) -> Option<Value> {
     let encrypted = !text(item, "encrypted_content").is_empty();
     let open = item
         .get("content")
-        .and_then(Value::as_array)
+        .and_then(Json::as_array)
         .is_some_and(|content| !content.is_empty());
-    let mut item = (encrypted || open).then(|| item.clone())?;
+    let mut item = (encrypted || open).then(|| item.to_value())?;
     // How far the answer was is nothing that goes back.
     item.as_object_mut()?.shift_remove("status");
     Some(item)
 }
 
 /// The text of an item as it ended: that of a message with its refusals, or what a reasoning item discloses.
-pub(super) fn text_of(item: &Value) -> String {
-    let parts = |key: &str| item.get(key).and_then(Value::as_array).into_iter().flatten();
+pub(super) fn text_of(item: &Json<'_>) -> String {
+    let parts = |key: &str| item.get(key).and_then(Json::as_array).into_iter().flatten();
     let texts = |key: &str| {
         let texts = parts(key).map(|part| [text(part, "text"), text(part, "refusal")].concat());
         texts.collect::<Vec<_>>()
     };
-    match item.get("type").and_then(Value::as_str) {
+    match item.get("type").and_then(Json::as_str) {
         Some("reasoning") => {
             let summary = texts("summary").join("\n\n");
             if summary.is_empty() {
@@ -164,11 +165,11 @@ pub(super) fn text_of(item: &Value) -> String {
 }
 
 /// Whether a message holds a refusal.
-pub(super) fn is_refusal(item: &Value) -> bool {
-    let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
+pub(super) fn is_refusal(item: &Json<'_>) -> bool {
+    let parts = item.get("content").and_then(Json::as_array).into_iter().flatten();
     parts.into_iter().any(|part| !text(part, "refusal").is_empty())
 }
 
-pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+pub(super) fn text<'a>(value: &'a Json<'_>, key: &str) -> &'a str {
+    value.get(key).and_then(Json::as_str).unwrap_or_default()
 }
