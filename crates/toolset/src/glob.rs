@@ -4,7 +4,7 @@
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
@@ -70,6 +70,19 @@ struct First {
     total: usize,
 }
 
+impl First {
+    fn take(&mut self, path: &Path, most: usize) {
+        self.total += 1;
+        if self.paths.len() == most && self.paths.last().is_some_and(|last| last.as_path() < path) {
+            return;
+        }
+        self.paths.insert(path.to_owned());
+        if self.paths.len() > most {
+            self.paths.pop_last();
+        }
+    }
+}
+
 fn list(
     arguments: &Arguments,
     folders: &Folders,
@@ -86,12 +99,10 @@ fn list(
     }
     let first = Mutex::new(First::default());
     let search = Search::new(&root, Some(&pattern), config, stop);
-    search.walk(|path| {
-        let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
-        first.total += 1;
-        first.paths.insert(path.to_owned());
-        if first.paths.len() > config.results {
-            first.paths.pop_last();
+    search.walk(|| {
+        |path: &Path| {
+            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            first.take(path, config.results);
         }
     });
     let mut notes = search.end(config)?;

@@ -6,6 +6,7 @@ mod file;
 mod tests;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
@@ -20,6 +21,7 @@ use weft_tools::{
 use weft_types::{ContentBlock, ToolSpec};
 
 use self::collect::{Collected, Entry};
+use self::file::Seeker;
 use crate::files::{Folders, access_to_read, arguments, as_it_is, blocking, with_notes};
 use crate::search::{NamePattern, Names, Search, SearchConfig, root_of};
 use crate::setting::InvalidSetting;
@@ -102,19 +104,21 @@ fn grep(
     let (root, _) = root_of(folders, arguments.path.as_deref().unwrap_or("."))?;
     let search = Search::new(&root, names.as_ref(), config, stop);
     let collected = Mutex::new(Collected::new(config.results));
-    search.walk(|path| {
-        let plan = file::Plan {
-            matcher: &matcher,
-            context: arguments.context,
-            is_first_enough: arguments.output == Output::Files,
-            keeps_lines: arguments.output == Output::Lines,
-            config,
-        };
-        if let Some(entry) = plan.search(path, &search) {
-            collected
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(path, entry);
+    let plan = file::Plan {
+        matcher,
+        context: arguments.context,
+        is_first_enough: arguments.output == Output::Files,
+        keeps_lines: arguments.output == Output::Lines,
+        config,
+    };
+    search.walk(|| {
+        let mut seeker = Seeker::new(&plan, &search);
+        let collected = &collected;
+        move |path: &Path| {
+            if let Some(entry) = seeker.search(path) {
+                let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
+                collected.take(path, entry);
+            }
         }
     });
     let mut notes = search.end(config)?;

@@ -88,8 +88,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Shows every file to `visit`, on several threads and in no order.
-    pub(crate) fn walk(&self, visit: impl Fn(&Path) + Sync) {
+    /// Shows every file to one of the visitors, of which each thread has its own, in no order.
+    pub(crate) fn walk<V: FnMut(&Path) + Send>(&self, visitor: impl Fn() -> V) {
         let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS));
         let hidden = !self.names.is_some_and(|names| names.wants_hidden);
         WalkBuilder::new(&self.root.real)
@@ -99,12 +99,13 @@ impl<'a> Search<'a> {
             .threads(threads)
             .build_parallel()
             .run(|| {
-                Box::new(|entry| {
+                let mut visit = visitor();
+                Box::new(move |entry| {
                     if !self.goes_on() {
                         return WalkState::Quit;
                     }
                     match entry {
-                        Ok(entry) => self.show(&entry, &visit),
+                        Ok(entry) => self.show(&entry, &mut visit),
                         Err(_) => self.tell_unreadable(),
                     }
                     WalkState::Continue
@@ -112,7 +113,7 @@ impl<'a> Search<'a> {
             });
     }
 
-    fn show(&self, entry: &DirEntry, visit: &impl Fn(&Path)) {
+    fn show(&self, entry: &DirEntry, visit: &mut impl FnMut(&Path)) {
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
         let path = entry.path();
         let below = path.strip_prefix(&self.root.real).unwrap_or(path);

@@ -1,4 +1,4 @@
-//! Searching one file.
+//! Searching files, one after the other.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,9 +17,9 @@ const MAX_LINE_BYTES: usize = 64 << 20;
 /// How much is shown before a match on a line that is cut, in bytes.
 const BEFORE_MATCH: usize = 80;
 
-/// How a file is searched.
+/// How files are searched.
 pub(super) struct Plan<'a> {
-    pub(super) matcher: &'a RegexMatcher,
+    pub(super) matcher: RegexMatcher,
     pub(super) context: usize,
     /// One match says all that is asked.
     pub(super) is_first_enough: bool,
@@ -27,51 +27,74 @@ pub(super) struct Plan<'a> {
     pub(super) config: &'a SearchConfig,
 }
 
-impl Plan<'_> {
+/// What one thread searches with. Its buffers serve all of its files, and it shares no state of the matcher's with
+/// the other threads.
+pub(super) struct Seeker<'a> {
+    plan: &'a Plan<'a>,
+    search: &'a Search<'a>,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+}
+
+impl<'a> Seeker<'a> {
+    pub(super) fn new(plan: &'a Plan<'a>, search: &'a Search<'a>) -> Self {
+        let searcher = SearcherBuilder::new()
+            // What the pattern was built with.
+            .line_terminator(LineTerminator::crlf())
+            .line_number(plan.keeps_lines)
+            .before_context(plan.context)
+            .after_context(plan.context)
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_LINE_BYTES))
+            .build();
+        Self {
+            plan,
+            search,
+            matcher: plan.matcher.clone(),
+            searcher,
+        }
+    }
+
     /// What is in the file; nothing if nothing matches or it is binary.
-    pub(super) fn search(&self, path: &Path, search: &Search<'_>) -> Option<Entry> {
-        let found = open_regular(path).and_then(|file| self.search_file(&file, search));
+    pub(super) fn search(&mut self, path: &Path) -> Option<Entry> {
+        let found = open_regular(path).and_then(|file| self.search_file(&file));
         found.unwrap_or_else(|_| {
             // A search that is over has cut its own files off.
-            if search.goes_on() {
-                search.tell_unreadable();
+            if self.search.goes_on() {
+                self.search.tell_unreadable();
             }
             None
         })
     }
 
-    fn search_file(&self, file: &File, search: &Search<'_>) -> io::Result<Option<Entry>> {
-        let mut searcher = SearcherBuilder::new()
-            // What the pattern was built with.
-            .line_terminator(LineTerminator::crlf())
-            .line_number(self.keeps_lines)
-            .before_context(self.context)
-            .after_context(self.context)
-            .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(MAX_LINE_BYTES))
-            .build();
+    fn search_file(&mut self, file: &File) -> io::Result<Option<Entry>> {
+        let search = self.search;
         let mut sink = Collector {
-            plan: self,
+            plan: self.plan,
             search,
+            matcher: &self.matcher,
             entry: Entry {
-                has_context: self.context > 0,
+                has_context: self.plan.context > 0,
                 ..Entry::default()
             },
             is_binary: false,
         };
-        searcher.search_reader(self.matcher, WhileSearching { file, search }, &mut sink)?;
+        let reader = WhileSearching { file, search };
+        self.searcher.search_reader(&self.matcher, reader, &mut sink)?;
         Ok((sink.entry.count > 0 && !sink.is_binary).then_some(sink.entry))
     }
+}
 
+impl Plan<'_> {
     /// A line as it is shown: without its end, and of a long one what is around its first match.
-    fn shown(&self, line: &[u8]) -> String {
+    fn shown(&self, line: &[u8], matcher: &RegexMatcher) -> String {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let most = self.config.line_chars;
         if line.len() <= most {
             return String::from_utf8_lossy(line).into_owned();
         }
-        let found = self.matcher.find(line).ok().flatten().map_or(0, |found| found.start());
+        let found = matcher.find(line).ok().flatten().map_or(0, |found| found.start());
         // From the beginning, if the match is seen then.
         let mut start = if found < most / 2 {
             0
@@ -111,6 +134,7 @@ fn is_within_character(byte: u8) -> bool {
 struct Collector<'a> {
     plan: &'a Plan<'a>,
     search: &'a Search<'a>,
+    matcher: &'a RegexMatcher,
     entry: Entry,
     is_binary: bool,
 }
@@ -120,7 +144,7 @@ impl Collector<'_> {
         if self.plan.keeps_lines && self.entry.lines.len() < self.plan.config.results {
             self.entry.lines.push(Line {
                 number: number.unwrap_or_default(),
-                text: self.plan.shown(bytes),
+                text: self.plan.shown(bytes, self.matcher),
                 is_match,
             });
         }

@@ -227,18 +227,51 @@ fn a_file_is_not_read_on_when_the_search_is_over() {
     let config = SearchConfig::default();
     let search = Search::new(&root, None, &config, &stop);
     let arguments = Arguments::deserialize(json!({ "pattern": "two" })).expect("they fit");
-    let matcher = matcher(&arguments).expect("it is sound");
     let plan = file::Plan {
-        matcher: &matcher,
+        matcher: matcher(&arguments).expect("it is sound"),
         context: 0,
         is_first_enough: false,
         keeps_lines: true,
         config: &config,
     };
     let path = stage.folder().join("a.rs");
-    assert!(plan.search(&path, &search).is_some());
+    let mut seeker = Seeker::new(&plan, &search);
+    assert!(seeker.search(&path).is_some());
     stop.cancel();
-    assert_eq!(plan.search(&path, &search), None);
+    assert_eq!(seeker.search(&path), None);
+}
+
+#[test]
+fn nothing_of_a_file_reaches_the_next_one() {
+    let stage = Stage::new();
+    let config = SearchConfig::default();
+    let (root, _) = root_of(&stage.folder().as_path().into(), ".").expect("it exists");
+    let stop = CancellationToken::new();
+    let search = Search::new(&root, None, &config, &stop);
+    let arguments = Arguments::deserialize(json!({ "pattern": "hit", "context": 2 })).expect("they fit");
+    let plan = file::Plan {
+        matcher: matcher(&arguments).expect("it is sound"),
+        context: arguments.context,
+        is_first_enough: false,
+        keeps_lines: true,
+        config: &config,
+    };
+    let mut seeker = Seeker::new(&plan, &search);
+    let mut lines = |name: &str, content: &[u8]| {
+        let entry = seeker.search(&stage.put(name, content))?;
+        Some(entry.lines.into_iter().map(|line| (line.number, line.text)).collect())
+    };
+    let expected = |lines: &[(u64, &str)]| {
+        let owned = lines.iter().map(|(number, text)| (*number, (*text).to_owned()));
+        Some(owned.collect::<Vec<_>>())
+    };
+    assert_eq!(
+        lines("cut", b"1\n2\nhit, no end"),
+        expected(&[(1, "1"), (2, "2"), (3, "hit, no end")])
+    );
+    assert_eq!(lines("binary", b"hit\n\0"), None);
+    assert_eq!(lines("after", b"a\nhit\n"), expected(&[(1, "a"), (2, "hit")]));
+    assert_eq!(lines("none", b"a\n"), None);
 }
 
 #[test]
