@@ -1,5 +1,5 @@
-//! What `cargo xtask bench` runs in a release build to measure parts of weft by themselves, the store and a step of a
-//! model, and beside each the least that could do the same.
+//! What `cargo xtask bench` runs in a release build to measure parts of weft by themselves, the store, a step of a
+//! model and the search tools, and beside each the least that could do the same.
 //!
 //! Each command prints its figures as one JSON object. [`mix`] is what the sessions are made of.
 
@@ -11,9 +11,11 @@ mod list;
 mod mix;
 mod model;
 mod parse;
+mod search;
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::Parser;
 use serde::Serialize;
 
@@ -60,6 +62,15 @@ enum Command {
         /// How many of each.
         rounds: usize,
     },
+    /// Make a tree of files and look for things in it, with the tools and with `rg`.
+    Search {
+        /// The tree's folder, which is not there.
+        root: PathBuf,
+        /// The program to compare with.
+        rg: PathBuf,
+        /// How many of each.
+        rounds: usize,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
@@ -70,10 +81,16 @@ fn main() -> anyhow::Result<()> {
         Command::List { root } => print(&list::measure(&root)?),
         Command::Parse { log } => print(&parse::measure(&log)?),
         Command::Model { base_url, rounds } => print(&model::measure(&base_url, rounds)?),
+        Command::Search { root, rg, rounds } => print(&search::measure(&root, &rg, rounds)?),
     }
 }
 
 fn print(figures: &impl Serialize) -> anyhow::Result<()> {
     println!("{}", serde_json::to_string(figures)?);
     Ok(())
+}
+
+fn middle(mut figures: Vec<f64>) -> anyhow::Result<f64> {
+    figures.sort_unstable_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().context("no rounds")
 }

@@ -60,7 +60,7 @@ impl Mix {
     /// The mix of the session number `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
-            dice: Dice(seed.wrapping_mul(2).wrapping_add(1)),
+            dice: Dice::new(seed),
             turn: 0,
             calls: 0,
         }
@@ -214,7 +214,7 @@ fn request_header(dice: &mut Dice) -> EventBody {
 }
 
 /// The same numbers every time (xorshift).
-struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 /// What texts are made of: prose, code that JSON has to escape, and letters of more than one byte.
 const WORDS: [&str; 16] = [
@@ -237,6 +237,10 @@ const WORDS: [&str; 16] = [
 ];
 
 impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(2).wrapping_add(1))
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -244,7 +248,8 @@ impl Dice {
         self.0
     }
 
-    fn below(&mut self, end: u64) -> u64 {
+    /// A number below `end`.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         (self.next() >> 11) % end
     }
 
@@ -253,7 +258,7 @@ impl Dice {
     }
 
     /// 200 to 2,000 bytes, and the rest of a word.
-    fn text(&mut self) -> String {
+    pub(crate) fn text(&mut self) -> String {
         let bytes = 200 + self.below(1_800) as usize;
         let mut text = String::with_capacity(bytes + 40);
         while text.len() < bytes {

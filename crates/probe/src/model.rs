@@ -15,6 +15,7 @@ use weft_session::{MemoryLog, Session, SessionUpdate, SystemClock};
 use weft_tools::{ToolLimits, ToolRegistry};
 use weft_types::{ContentBlock, SessionId, TurnEnd};
 
+use crate::middle;
 use crate::mix::header;
 
 /// The middle of all rounds.
@@ -111,9 +112,4 @@ impl Raw {
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-fn middle(mut figures: Vec<f64>) -> anyhow::Result<f64> {
-    figures.sort_unstable_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().context("no rounds")
 }

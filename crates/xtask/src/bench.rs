@@ -2,8 +2,8 @@
 //! same run, so that a slow machine makes both slow.
 //!
 //! [`daemon::Daemon`] is a release build of `weft acp` on a scripted model; `weft-bench-probe` is the minimal
-//! program it is compared with. `weft-probe` measures the store and a step of a model by themselves: it is a program of
-//! its own, so that the chores depend on nothing that they check. Every measurement prints its figures and whether they keep the
+//! program it is compared with. `weft-probe` measures the store, a step of a model and the search tools by themselves: it is a
+//! program of its own, so that the chores depend on nothing that they check. Every measurement prints its figures and whether they keep the
 //! budget; the command fails when one does not.
 
 mod daemon;
@@ -12,6 +12,7 @@ mod flow;
 mod load;
 mod members;
 mod model;
+mod search;
 mod shell;
 mod start;
 mod store;
@@ -29,7 +30,7 @@ use figures::Figures;
 #[derive(Args)]
 pub(crate) struct BenchArguments {
     /// Measure only what has this in its name: start, memory, throughput, latency, worker, members, stall, append,
-    /// list, load, model, shell.
+    /// list, load, model, search, shell.
     only: Option<String>,
 }
 
@@ -39,7 +40,7 @@ pub(crate) struct Programs {
     pub(crate) weft: PathBuf,
     /// The release build of the minimal program.
     pub(crate) probe: PathBuf,
-    /// The release build of the program that measures the store and a step of a model.
+    /// The release build of the program that measures parts of weft by themselves.
     pub(crate) parts: PathBuf,
     /// Where the measured stores are made: on the disk that cargo builds on, since a folder in memory has no syncs.
     pub(crate) scratch: PathBuf,
@@ -59,6 +60,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("list", store::list),
     ("load", load::load),
     ("model", model::model),
+    ("search", search::search),
     ("shell", shell::shell),
 ];
 
