@@ -30,6 +30,7 @@ pub(crate) use looking::{access_to_change, access_to_read, as_it_is, with_notes}
 pub(crate) use missing::describe_missing;
 pub(crate) use open::{Found, Opened, find, head_of, names_in, open_regular};
 pub(crate) use picture::Format;
+pub use picture::{NoPicture, picture_type};
 pub(crate) use place::Place;
 pub(crate) use replace::replace;
 pub(crate) use text::{Encoding, TextFile, Unreadable};

@@ -37,7 +37,7 @@ pub use bash::{Bash, BashConfig, BashKill, BashOutput};
 pub use edit::Edit;
 pub use environment::{Environment, InvalidVariable, looks_secret};
 pub use fetch::{Fetch, FetchConfig};
-pub use files::FilesConfig;
+pub use files::{FilesConfig, NoPicture, picture_type};
 pub use glob::Glob;
 pub use grep::Grep;
 pub use orphans::{Orphans, Survivors};

@@ -21,6 +21,7 @@ happens, and last {\"type\": \"result\", \"data\": {\"session\", \"exitCode\", \
 Examples:
   weft exec 'What does this project do?'
   git diff | weft exec 'Review this change' > review.md
+  weft exec --image mock.png 'Build this page in site/'
   weft exec --mode accept-edits --timeout 10m 'Fix the typos in docs/'
   weft exec --allow 'bash(cargo test *)' 'Which tests fail, and why?'
   weft exec --continue 'And in the README?'
@@ -39,6 +40,9 @@ Exit codes:
 pub(crate) struct ExecArgs {
     /// What the agent is asked; `-` for stdin.
     pub(crate) prompt: Option<String>,
+    /// Shows the model this picture (PNG, JPEG, GIF or WebP); may be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
     /// The folder to work in, instead of the current one.
     #[arg(long, short = 'C', value_name = "DIR", conflicts_with = "session")]
     pub(crate) cd: Option<PathBuf>,

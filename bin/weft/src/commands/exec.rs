@@ -29,6 +29,7 @@ mod denier;
 mod open;
 mod outcome;
 mod output;
+mod pictures;
 mod progress;
 mod prompt;
 mod schema;
@@ -45,18 +46,17 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
     config.add_rules(&settings::DENY, "--deny", &args.deny)?;
     // Before anything is started: reading stdin may take as long as it likes, and Ctrl-C ends it.
     let prompt = match prompt::of(args.prompt.as_deref(), config.size(&settings::LINE_LIMIT))? {
-        Ok(text) => vec![ContentBlock::text(text)],
-        Err(usage) => {
-            crate::complain(&usage);
-            return Ok(ExitCode::from(USAGE));
-        }
+        Ok(text) => text,
+        Err(usage) => return Ok(wrong_usage(&usage)),
     };
+    let pictures = match pictures::read(&args.image, config.size(&settings::IMAGE_BYTES)) {
+        Ok(pictures) => pictures,
+        Err(usage) => return Ok(wrong_usage(&usage)),
+    };
+    let prompt = std::iter::once(ContentBlock::text(prompt)).chain(pictures).collect();
     let schema = match args.output_schema.as_deref().map(schema::read).transpose() {
         Ok(schema) => schema,
-        Err(usage) => {
-            crate::complain(&usage);
-            return Ok(ExitCode::from(USAGE));
-        }
+        Err(usage) => return Ok(wrong_usage(&usage)),
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = store::open(&config, home.sessions, "weft exec", Arc::clone(&clock))?;
@@ -78,6 +78,12 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
     // Whatever still runs has had its grace.
     runtime.shutdown_background();
     ended
+}
+
+/// Says what is wrong with the command.
+fn wrong_usage(message: &str) -> ExitCode {
+    crate::complain(message);
+    ExitCode::from(USAGE)
 }
 
 /// What the flags and the environment say; an empty text says nothing.
@@ -126,13 +132,15 @@ impl Job<'_> {
             signal = signals.next() => return Ok(ExitCode::from(128 + signal)),
         };
         self.choose(&agent)?;
+        if !self.args.image.is_empty()
+            && let Err(usage) = pictures::check_model(&agent)
+        {
+            return Ok(wrong_usage(&usage));
+        }
         let schema = match &self.schema {
             Some(schema) => match SchemaAnswer::of(&agent, schema.clone(), SubagentLimits::default()) {
                 Ok(asked) => Some(asked),
-                Err(refused) => {
-                    crate::complain(&refused.to_string());
-                    return Ok(ExitCode::from(USAGE));
-                }
+                Err(refused) => return Ok(wrong_usage(&refused.to_string())),
             },
             None => None,
         };

@@ -3,4 +3,5 @@
 mod doctor;
 mod exec;
 mod support;
+mod pictures;
 mod trust;

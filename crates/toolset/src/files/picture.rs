@@ -41,6 +41,29 @@ impl Format {
     }
 }
 
+/// Tells a picture that models are shown by its content: its media type.
+///
+/// # Errors
+/// The bytes are no such picture, or only the beginning of one.
+pub fn picture_type(bytes: &[u8]) -> Result<&'static str, NoPicture> {
+    let format = Format::of(bytes).ok_or(NoPicture::Other)?;
+    match format.size(bytes) {
+        Some(_pixels) => Ok(format.media_type()),
+        None => Err(NoPicture::Broken(format.media_type())),
+    }
+}
+
+/// Why bytes are no picture that models are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPicture {
+    /// They are something else.
+    #[error("found no picture, expected PNG, JPEG, GIF or WebP")]
+    Other,
+    /// They begin as one, of this media type.
+    #[error("found a broken picture ({0}): it is cut off, or its size in pixels cannot be told")]
+    Broken(&'static str),
+}
+
 /// The segments of a JPEG stand one behind the other, each with its length; the frame's tells the size.
 fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2;
@@ -127,6 +150,8 @@ mod tests {
         check(&[0xff, 0xd8, 0xff, 0xe0, 0, 0, 0xff], Format::Jpeg, None);
         check(&[0xff, 0xd8, 0xff, 0xe0, 0, 2, 7, 7, 7], Format::Jpeg, None);
         check(b"RIFF\0\0\0\0WEBPXXXX", Format::WebP, None);
+        assert_eq!(picture_type(b"GIF89a"), Err(NoPicture::Broken("image/gif")));
+        assert_eq!(picture_type(b"BM6"), Err(NoPicture::Other));
         assert_eq!(Format::of(b"BM6"), None);
         assert_eq!(Format::of(b""), None);
     }
