@@ -19,7 +19,7 @@ pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use error::ConfigError;
+pub(crate) use error::{ConfigError, Source};
 pub(crate) use home::Home;
 use layer::{Layer, Owner};
 pub(crate) use mcp::{MCP_KEYS, McpServer, Reached};

@@ -47,4 +47,9 @@ impl Source<'_> {
             message: message.into(),
         }
     }
+
+    /// An error where the text is not even TOML.
+    pub(crate) fn syntax(&self, error: &toml::de::Error) -> ConfigError {
+        self.error(error.span().map_or(0, |span| span.start), error.message())
+    }
 }

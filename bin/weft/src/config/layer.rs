@@ -62,8 +62,7 @@ impl Layer {
     /// Reads the text of a file.
     pub(crate) fn parse(path: &Path, text: &str, owner: Owner) -> Result<Self, ConfigError> {
         let source = Source { path, text };
-        let root = DeTable::parse(text)
-            .map_err(|error| source.error(error.span().map_or(0, |span| span.start), error.message()))?;
+        let root = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
         let mut layer = Self::default();
         layer.table(source, root.get_ref(), "", owner)?;
         Ok(layer)
