@@ -21,6 +21,12 @@ pub(crate) trait Dialect: Send + Sync + 'static {
     /// The JSON text that is posted.
     fn body(&self, request: &ModelRequest) -> Vec<u8>;
 
+    /// Whether the same request is worth sending once more, in the body that it has from here on: the endpoint refused
+    /// something of it that can be left out.
+    fn adapts_to(&self, _refusal: &ModelError) -> bool {
+        false
+    }
+
     /// The answer to a request, before anything of it has come.
     fn answer(&self, request: &ModelRequest) -> Self::Answer;
 }

@@ -78,7 +78,10 @@ async fn ask<D: Dialect>(dialect: &D, mut request: ModelRequest) -> Result<Readi
     }
     let (origin, model) = (&request.origin, request.model.as_str());
     tracing::debug!(endpoint = endpoint.name, model, session = %origin.session, origin.turn, origin.step, "asking");
-    let response = endpoint.post(dialect.body(&request)).await?;
+    let response = match endpoint.post(dialect.body(&request)).await {
+        Err(refusal) if dialect.adapts_to(&refusal) => endpoint.post(dialect.body(&request)).await?,
+        answered => answered?,
+    };
     Ok(Reading {
         endpoint: Arc::clone(endpoint),
         answer: dialect.answer(&request),

@@ -10,6 +10,9 @@
 //! What providers behind a gateway want back, `reasoning_details` and the `extra_content` of calls, is sealed into
 //! the conversation and goes back where it came from. Results hold no pictures in this protocol: those of a row of
 //! results follow it in a message of the user's side.
+//!
+//! Usage at the end of a stream has to be asked for with `stream_options`, which some endpoints refuse. One that does is
+//! asked without it from then on, for as long as the adapter lives, and may leave its usage untold.
 
 mod answer;
 mod calls;
@@ -17,9 +20,10 @@ mod details;
 mod request;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use reqwest::header::AUTHORIZATION;
-use weft_model::{Model, ModelRequest, ModelStream};
+use weft_model::{Model, ModelError, ModelErrorKind, ModelRequest, ModelStream};
 
 use crate::dialect::Dialect;
 use crate::endpoint::{Endpoint, Protocol};
@@ -43,6 +47,8 @@ pub struct OpenAiChat {
 #[derive(Debug)]
 struct Chat {
     endpoint: Arc<Endpoint>,
+    /// Set once the endpoint has refused `stream_options`.
+    refuses_options: AtomicBool,
 }
 
 impl OpenAiChat {
@@ -54,7 +60,10 @@ impl OpenAiChat {
     pub fn new(config: EndpointConfig) -> Result<Self, ConfigError> {
         let endpoint = Arc::new(config.into_endpoint(&PROTOCOL)?);
         Ok(Self {
-            dialect: Arc::new(Chat { endpoint }),
+            dialect: Arc::new(Chat {
+                endpoint,
+                refuses_options: AtomicBool::new(false),
+            }),
         })
     }
 }
@@ -80,7 +89,19 @@ impl Dialect for Chat {
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {
-        request::body(&self.endpoint, request)
+        let asks_for_usage = !self.refuses_options.load(Ordering::Relaxed);
+        request::body(&self.endpoint, request, asks_for_usage)
+    }
+
+    fn adapts_to(&self, refusal: &ModelError) -> bool {
+        let names_it = refusal.kind() == ModelErrorKind::InvalidRequest && refusal.message().contains(request::OPTIONS);
+        if names_it && !self.refuses_options.swap(true, Ordering::Relaxed) {
+            tracing::info!(
+                endpoint = self.endpoint.name,
+                "stream_options are left out from here on"
+            );
+        }
+        names_it
     }
 
     fn answer(&self, request: &ModelRequest) -> Self::Answer {

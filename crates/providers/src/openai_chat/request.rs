@@ -18,8 +18,11 @@ use crate::sealed::seals;
 /// Hosts whose endpoints take `max_completion_tokens` in place of `max_tokens`, which their reasoning models refuse.
 const RENAMED_LIMIT: [&str; 2] = ["openai.com", "openai.azure.com"];
 
-/// The body of a request.
-pub(super) fn body(endpoint: &Endpoint, request: &ModelRequest) -> Vec<u8> {
+/// What asks for the usage of a streamed answer, by the name that a refusal has for it.
+pub(super) const OPTIONS: &str = "stream_options";
+
+/// The body of a request, with or without [`OPTIONS`].
+pub(super) fn body(endpoint: &Endpoint, request: &ModelRequest, asks_for_usage: bool) -> Vec<u8> {
     let host = endpoint.url.host_str().unwrap_or_default();
     let is_renamed = RENAMED_LIMIT.iter().any(|domain| {
         host.strip_suffix(domain)
@@ -29,7 +32,7 @@ pub(super) fn body(endpoint: &Endpoint, request: &ModelRequest) -> Vec<u8> {
     let body = Body {
         model: &request.model,
         stream: true,
-        stream_options: StreamOptions { include_usage: true },
+        stream_options: asks_for_usage.then_some(StreamOptions { include_usage: true }),
         max_completion_tokens: limit.filter(|_| is_renamed),
         max_tokens: limit.filter(|_| !is_renamed),
         tools: request.tools.iter().map(wire_tool).collect(),
@@ -70,7 +73,8 @@ fn messages<'a>(endpoint: &Endpoint, request: &'a ModelRequest) -> Vec<WireMessa
 struct Body<'a> {
     model: &'a str,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 mod calls;
 mod errors;
 mod limits;
+mod options;
 mod requests;
 mod stopping;
 mod streams;
