@@ -101,6 +101,10 @@ impl Turns {
         let mut more = library.map(|library| library.0.status()).unwrap_or_default();
         more.extend(self.options.companions.iter().flat_map(|companion| companion.status()));
         let status = Status {
+        let ongoing = self.ongoing();
+        if !ongoing.is_empty() {
+            more.push(format!("In the background: {}", ongoing.join(", ")));
+        }
             models: &**models,
             model: model
                 .map(|resolved| id_of(&resolved))

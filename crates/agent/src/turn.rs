@@ -4,9 +4,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt;
+use weft_model::AgentRole;
 use weft_observe::panic_text;
 use weft_session::{AppendError, LogError, Session, closing_events};
-use weft_tools::{Extensions, Memory, Registration, ScheduleError, ToolRegistry, WorkingDirectory};
+use weft_tools::{Extensions, Memory, Overview, Registration, ScheduleError, ToolRegistry, WorkingDirectory};
 use weft_types::{AgentId, ContentBlock, EventBody, Origin, TurnEnd};
 
 use crate::history::History;
@@ -156,6 +157,7 @@ impl Turns {
             Some(end) => end,
             None => self.steps(turn, cancel).await?,
         };
+        self.tell_ongoing()?;
         self.log_model()?;
         let reason = end.clone();
         self.mode.turn_ends();
@@ -170,6 +172,24 @@ impl Turns {
             Some(title) => self.append(EventBody::SessionTitle { title }),
             None => Ok(()),
         }
+    }
+
+    /// What the agent's tools have going on behind their calls, a line each.
+    pub(crate) fn ongoing(&self) -> Vec<String> {
+        let memory = self.extensions.get::<Memory>();
+        memory.map(|memory| memory.of::<Overview>().lines()).unwrap_or_default()
+    }
+
+    /// Tells the user what goes on although the turn is over. A subagent's ends with it.
+    fn tell_ongoing(&mut self) -> Result<(), LoopError> {
+        let lines = self.ongoing();
+        if lines.is_empty() || self.options.role == AgentRole::Subagent {
+            return Ok(());
+        }
+        self.notice(format!(
+            "Still running in the background:\n- {}\nThey end with the session; ask for one to be stopped to end it now.",
+            lines.join("\n- ")
+        ))
     }
 
     /// Logs the model that was chosen since the last request.

@@ -36,6 +36,7 @@ mod extensions;
 mod limits;
 mod markdown;
 mod observation;
+mod ongoing;
 mod pipeline;
 mod policy;
 mod progress;
@@ -64,6 +65,7 @@ pub use extensions::{
 pub use limits::{InvalidLimit, ProgressLimits, ToolLimits};
 pub use markdown::escape_markdown;
 pub use observation::{ProgressObservation, ResultObservation, StartedObservation};
+pub use ongoing::{Ongoing, Overview};
 pub use policy::{Decision, Executed, Next, ProposedCall, Replacement, Verdict};
 pub use progress::{InvalidView, ProgressView};
 pub use registry::{RegisterError, Registration, RestrictError, ToolRegistry};

@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use weft_tools::{
     Access, AccessCommand, AdditionalDirectories, CallView, ErrorCode, ExitStatus as ShownExit, Extensions, Memory,
-    ResultForView, ResultView, Tool, ToolError, ToolExecution, WorkingDirectory,
+    Ongoing, Overview, ResultForView, ResultView, Tool, ToolError, ToolExecution, WorkingDirectory,
 };
 use weft_types::{ContentBlock, ToolSpec, text_of};
 
@@ -111,6 +111,7 @@ impl Bash {
         let jobs = memory.of::<Jobs>();
         jobs.check_room(self.config.max_background)?;
         let started = start(&arguments.command, launch).map_err(|error| ToolError::new(chain(&error)))?;
+        memory.of::<Overview>().watch(&(Arc::clone(&jobs) as Arc<dyn Ongoing>));
         let limit = arguments.timeout_ms.map(Duration::from_millis);
         let keeping = Keeping::new(&self.config, Some(memory.of::<Scratch>()));
         Ok(Finished {

@@ -8,6 +8,7 @@ mod compaction;
 mod failures;
 mod history;
 mod nesting;
+mod ongoing;
 mod permissions;
 mod providers;
 mod races;

@@ -13,10 +13,10 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use weft_process::ProcessGroup;
-use weft_tools::ToolError;
+use weft_tools::{Ongoing, ToolError};
 
 use super::decode::Decoder;
 use super::output::Output;
@@ -43,6 +43,7 @@ pub(super) struct Jobs {
 pub(super) struct Job {
     id: String,
     command: String,
+    since: Instant,
     kept: Arc<Kept>,
     stop: CancellationToken,
     task: JoinHandle<()>,
@@ -145,6 +146,7 @@ impl Jobs {
         let job = Job {
             id: id.clone(),
             command: command.to_owned(),
+            since: Instant::now(),
             kept,
             task: tokio::spawn(attendance.attend(stop.clone(), limit)),
             stop,
@@ -183,6 +185,25 @@ impl Jobs {
     fn jobs(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {
         // The list is sound after every single operation.
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ongoing for Jobs {
+    fn lines(&self) -> Vec<String> {
+        let jobs = self.jobs();
+        let running = jobs.iter().filter(|job| job.is_running());
+        let line = |job: &Arc<Job>| format!("{}, for {}", job.told(), age(job.since.elapsed()));
+        running.map(line).collect()
+    }
+}
+
+/// A time as people tell it: seconds, or else minutes, or hours and minutes.
+fn age(time: Duration) -> String {
+    let (minutes, seconds) = (time.as_secs() / 60, time.as_secs() % 60);
+    match (minutes / 60, minutes % 60) {
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
     }
 }
 
@@ -323,5 +344,24 @@ impl Attendance {
         state.has_unread = true;
         drop(state);
         self.kept.changed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_told_as_roughly_as_people_would() {
+        for (seconds, expected) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (3_599, "59 min"),
+            (3_600, "1 h 0 min"),
+            (100_000, "27 h 46 min"),
+        ] {
+            assert_eq!(age(Duration::from_secs(seconds)), expected);
+        }
     }
 }

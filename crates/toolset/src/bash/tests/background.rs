@@ -1,5 +1,7 @@
 //! Commands in the background.
 
+use weft_tools::Overview;
+
 use super::*;
 
 async fn ask(stage: &Stage, tool: &str, arguments: Value) -> String {
@@ -90,4 +92,21 @@ async fn background_commands_are_bounded_in_number_and_time() {
     stage.start(&arguments).result().await;
     let said = ask(&stage, "bash_output", json!({ "id": "2", "wait_ms": 15_000 })).await;
     assert_eq!(said, "2 has ended: killed by SIGTERM");
+}
+
+#[tokio::test]
+async fn what_goes_on_is_told_with_its_id_and_its_command_until_it_ends() {
+    let stage = Stage::new(BashConfig::default());
+    let memory = stage.lent.get::<Memory>().expect("the stage lends one");
+    let told = || memory.of::<Overview>().lines();
+    assert!(told().is_empty());
+    begin(&stage, "sleep 300").await;
+    begin(&stage, "sleep 301\n# and more").await;
+    let lines = told();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for (line, begin) in lines.iter().zip(["1 (sleep 300), for ", "2 (sleep 301), for "]) {
+        assert!(line.starts_with(begin), "{line}");
+    }
+    ask(&stage, "bash_kill", json!({ "id": "1" })).await;
+    assert_eq!(told().len(), 1);
 }
