@@ -17,16 +17,16 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use weft_agent::children_in;
+use weft_agent::{children_in, run_in};
 use weft_session::{Delta, DeltaKind};
 use weft_tools::{ApprovalRequest, Asker, ProgressView, ResultForView, ToolRegistry, ToolResult};
-use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, SessionId, ToolErrorRecord, TurnEnd};
+use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, RunId, SessionId, ToolErrorRecord, TurnEnd};
 
 use crate::family::past;
 use crate::sdk::schema;
 use crate::selectors::{Choice, Form, Selectors};
 use crate::wire::{self, text_update};
-use card::Card;
+use card::{Card, MAX_LINKS};
 pub(crate) use console::fenced;
 
 pub(crate) use usage::Spending;
@@ -95,6 +95,8 @@ pub(crate) struct Projector {
     in_turn: bool,
     /// The calls announced and not finished.
     cards: HashMap<CallId, Card>,
+    /// The first members of the workflow runs whose results are still to come, for a client that is told of any.
+    runs: HashMap<RunId, Vec<SessionId>>,
     streaming: Streaming,
     /// Tokens and money; absent if nobody wants to know.
     spending: Option<Spending>,
@@ -146,6 +148,7 @@ impl Projector {
             mode,
             in_turn: false,
             cards: HashMap::new(),
+            runs: HashMap::new(),
             streaming: Streaming::default(),
             spending: None,
             selectors: None,
@@ -264,13 +267,23 @@ impl Projector {
                 show(self.tool_result(call_id, content, error.as_ref(), meta.as_ref()));
                 plan.into_iter().for_each(&mut *show);
             }
-            EventBody::WorkflowAgentStart { child_id, label, .. }
-                if self.mode == Mode::Replay && self.scene.client.subagents =>
-            {
-                show(past(child_id, Some(label)));
+            EventBody::WorkflowAgentStart {
+                run_id,
+                child_id,
+                label,
+                ..
+            } if self.scene.client.subagents => {
+                let members = self.runs.entry(run_id.clone()).or_default();
+                if members.len() < MAX_LINKS {
+                    members.push(child_id.clone());
+                }
+                if self.mode == Mode::Replay {
+                    show(past(child_id, Some(label)));
+                }
             }
             EventBody::TurnEnd { turn, reason } => {
                 self.in_turn = false;
+                self.runs.clear();
                 if let Some(text) = ending_text(reason) {
                     show(text_update(format!("failure-{turn}").into(), false, &text));
                 }
@@ -387,6 +400,11 @@ impl Projector {
         }
     }
 
+    /// The members of the run whose outcome a result is, as many as a card leads to.
+    fn take_members(&mut self, meta: Option<&serde_json::Value>) -> Vec<SessionId> {
+        run_in(meta).and_then(|run| self.runs.remove(&run)).unwrap_or_default()
+    }
+
     /// Ends every card that is still open as failed, because nothing more will come.
     pub(crate) fn abandon(&mut self) -> Vec<schema::SessionUpdate> {
         let cards = std::mem::take(&mut self.cards);
@@ -450,7 +468,8 @@ impl Projector {
             meta,
         };
         let view = self.presenter.present_result(name, arguments, result);
-        let children = self.children(meta);
+        let mut children = self.children(meta);
+        children.extend(self.take_members(meta));
         card.finish(&self.scene, view, (content, &children), is_error)
     }
 }

@@ -50,5 +50,5 @@ pub use schema_answer::{SchemaAnswer, SchemaEnd, SchemaRefused};
 pub use subagent::{
     Activity, ActivityFeed, AgentTool, Child, ChildObservation, HEARTBEAT, InProcess, OpenCall, STRUCTURED_OUTPUT,
     SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentResult,
-    SubagentRun, SubagentStop, Subagents, children_in,
+    SubagentRun, SubagentStop, Subagents, children_in, meta_of_run, run_in,
 };

@@ -28,7 +28,7 @@ pub use children::{Child, ChildObservation};
 pub use in_process::InProcess;
 pub use providers::Subagents;
 pub use structured::STRUCTURED_OUTPUT;
-pub use tool::{AgentTool, HEARTBEAT, children_in};
+pub use tool::{AgentTool, HEARTBEAT, children_in, meta_of_run, run_in};
 
 /// Starts agents of one kind.
 pub trait SubagentProvider: Send + Sync {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
 use tokio_util::sync::CancellationToken;
-use weft_agent::{AgentContext, HEARTBEAT};
+use weft_agent::{AgentContext, HEARTBEAT, meta_of_run};
 use weft_tools::{ToolError, ToolExecution};
 use weft_types::RunStop;
 use weft_workflow::{RunResult, StartRequest, WorkflowEngine};
@@ -57,13 +57,14 @@ pub(crate) async fn run(
         live.end_record(result.stop);
     }
     let info = run.info();
-    match result {
+    let outcome = match result {
         Some(result) if result.stop == RunStop::Cancelled && execution.signal().is_cancelled() => {
             Err(outcome::cancelled(&info.id, CALL_CANCELLED, &result.notes))
         }
         Some(result) => outcome::of_result(&info, &result, config.result_chars),
         None => Err(outcome::cancelled(&info.id, CALL_CANCELLED, &[])),
-    }
+    };
+    outcome.map_err(|error| error.with_meta(meta_of_run(&info.id)))
 }
 
 fn caller_of(execution: &ToolExecution, max_depth: u32) -> Result<Arc<AgentContext>, ToolError> {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use serde_json::Value;
+use weft_agent::meta_of_run;
 use weft_tools::{CallView, Tool, ToolError, ToolExecution, ToolKind};
-use weft_types::{ContentBlock, ToolSpec};
+use weft_types::{ContentBlock, RunId, ToolSpec};
 use weft_workflow::WorkflowEngine;
 
 use crate::arguments::{self, Arguments};
@@ -64,6 +65,10 @@ impl Tool for WorkflowTool {
 
     fn render(&self, _arguments: &Value, value: &Value) -> Vec<ContentBlock> {
         vec![ContentBlock::text(outcome::render(value, self.config.result_chars))]
+    }
+
+    fn presentation_meta(&self, _arguments: &Value, value: &Value) -> Option<Value> {
+        Some(meta_of_run(&RunId::new(value["runId"].as_str()?)))
     }
 
     fn present_call(&self, arguments: &Value) -> Option<CallView> {

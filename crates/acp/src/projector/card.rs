@@ -16,8 +16,8 @@ use super::title::relativise;
 use crate::sdk::schema;
 use crate::wire;
 
-/// How many subagents a card leads to while it is open. There may be thousands, and each update names them anew.
-const MAX_LINKS: usize = 20;
+/// How many subagents a card leads to. There may be thousands, and each update names them anew.
+pub(super) const MAX_LINKS: usize = 20;
 
 /// A card that has been announced and is not final.
 #[derive(Debug)]

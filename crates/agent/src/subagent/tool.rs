@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use weft_tools::{CallView, ErrorCode, Tool, ToolError, ToolExecution, ToolKind};
-use weft_types::{ContentBlock, SessionId, ToolSpec, text_of};
+use weft_types::{ContentBlock, RunId, SessionId, ToolSpec, text_of};
 
 use self::live::Live;
 use super::{SubagentRequest, SubagentResult, SubagentRun, SubagentStop};
@@ -64,6 +64,19 @@ pub fn children_in(meta: Option<&Value>) -> Vec<SessionId> {
     let children = meta.and_then(|meta| meta.get(CHILDREN)).and_then(Value::as_array);
     let ids = children.into_iter().flatten().filter_map(Value::as_str);
     ids.map(SessionId::new).collect()
+}
+
+/// The key of a result's presentation data that holds the workflow run whose outcome it is.
+const RUN: &str = "run";
+
+/// The presentation data of a result that is the outcome of a run, as [`run_in`] reads it.
+pub fn meta_of_run(run: &RunId) -> Value {
+    json!({ RUN: run })
+}
+
+/// The workflow run whose outcome a result is, as its presentation data names it. The run's records tell its members.
+pub fn run_in(meta: Option<&Value>) -> Option<RunId> {
+    Some(RunId::new(meta?.get(RUN)?.as_str()?))
 }
 
 impl Arguments {
