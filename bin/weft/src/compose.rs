@@ -148,13 +148,7 @@ impl Shared {
         let models: Arc<dyn Models> = Arc::new(self.providers.table(config.text(&settings::MODEL)));
         let tools = tools::registry(config, &self.providers.secret_variables)?;
         let limits = self.limits(config)?;
-        let mut briefing = Briefing::gather(&Sources {
-            home: config.home().to_owned(),
-            cwd: cwd.clone(),
-            additional: additional_directories.clone(),
-            instructions_bytes: config.size(&settings::INSTRUCTIONS_BYTES),
-            skills_bytes: config.size(&settings::SKILLS_BYTES),
-        });
+        let mut briefing = Briefing::gather(&Sources::of(config, &cwd, &additional_directories));
         // The user is told what of the project's settings is left aside; no model is.
         let left_aside = config.project.notice(&cwd);
         let notices = left_aside.into_iter().chain(briefing.take_notices()).collect();

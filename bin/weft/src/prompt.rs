@@ -6,6 +6,7 @@
 //! nothing that it is made of has changed: the one date in it is that of the session's start.
 
 mod instructions;
+mod inventory;
 mod library;
 mod places;
 mod skills;
@@ -22,9 +23,11 @@ use weft_tools::{Extensions, ReadableDirectories};
 use weft_types::UnixMillis;
 
 use self::instructions::Instructions;
+pub(crate) use self::inventory::{Inventory, Told};
 use self::library::Shelf;
 use self::places::Places;
 use self::skills::Skills;
+use crate::config::{Config, settings};
 
 /// What a briefing is made of.
 #[derive(Clone, Debug)]
@@ -54,6 +57,19 @@ pub(crate) struct Briefing {
     notices: Vec<String>,
     /// What MCP servers say of their tools.
     servers: Vec<String>,
+}
+
+impl Sources {
+    /// Those of a session that works in `cwd`, under its configuration.
+    pub(crate) fn of(config: &Config, cwd: &Path, additional: &[PathBuf]) -> Self {
+        Self {
+            home: config.home().to_owned(),
+            cwd: cwd.to_owned(),
+            additional: additional.to_vec(),
+            instructions_bytes: config.size(&settings::INSTRUCTIONS_BYTES),
+            skills_bytes: config.size(&settings::SKILLS_BYTES),
+        }
+    }
 }
 
 impl Briefing {

@@ -24,6 +24,7 @@ mod mcp;
 mod model;
 mod storage;
 mod surroundings;
+mod told;
 
 /// How long one check may take.
 const TIME: Duration = Duration::from_secs(10);
@@ -143,6 +144,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("home", storage::home),
     ("sessions", storage::sessions),
     ("model", model::check),
+    ("instructions", told::instructions),
+    ("skills", told::skills),
     ("tools", surroundings::tools),
     ("mcp", mcp::check),
     ("sandbox", surroundings::sandbox),

@@ -48,17 +48,35 @@ impl Instructions {
 
     /// All of it, at most about so many bytes: the nearest files are whole first. Empty if there is nothing.
     pub(super) fn text(&self, bytes: usize) -> String {
-        let mut left = bytes;
-        let mut parts: Vec<String> = Vec::new();
-        for (path, text) in self.files.iter().rev().filter(|(_, text)| !text.trim().is_empty()) {
-            parts.push(format!("## {path}\n\n{}", bounded(text.trim(), left)));
-            left = left.saturating_sub(text.len());
-        }
+        let shares = self.shares(bytes).into_iter();
+        let mut parts: Vec<String> = shares
+            .map(|(path, text, share)| format!("## {path}\n\n{}", bounded(text, share)))
+            .collect();
         if parts.is_empty() {
             return String::new();
         }
         parts.reverse();
         format!("{HEAD}\n\n{}\n", parts.join("\n\n"))
+    }
+
+    /// The files that say something, the nearest first, and how many bytes of each are told.
+    fn shares(&self, bytes: usize) -> Vec<(&str, &str, usize)> {
+        let mut left = bytes;
+        let said = self.files.iter().rev().filter(|(_, text)| !text.trim().is_empty());
+        said.map(|(path, text)| {
+            let share = left;
+            left = left.saturating_sub(text.len());
+            (path.as_str(), text.trim(), share)
+        })
+        .collect()
+    }
+
+    /// The files, those of the user first: the path of each, its size in bytes, and how many bytes of it are told.
+    pub(super) fn told(&self, bytes: usize) -> Vec<(String, usize, usize)> {
+        let shares = self.shares(bytes).into_iter().rev();
+        shares
+            .map(|(path, text, share)| (path.to_owned(), text.len(), text.len().min(share)))
+            .collect()
     }
 }
 

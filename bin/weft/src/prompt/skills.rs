@@ -6,6 +6,7 @@
 mod front_matter;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ const TEXT_BYTES: usize = 256 << 10;
 const DESCRIPTION_CHARS: usize = 1_024;
 
 /// The commands that an agent answers by itself.
-const OWN_COMMANDS: [&str; 2] = ["compact", "status"];
+const OWN_COMMANDS: [&str; 3] = ["compact", "status", "trust"];
 
 /// What stands before the list.
 const HEAD: &str = "# Skills\n\nInstructions for particular tasks. When a task fits one of them, read its file before \
@@ -45,6 +46,8 @@ const HEAD: &str = "# Skills\n\nInstructions for particular tasks. When a task f
 #[derive(Clone, Debug, Default)]
 pub(super) struct Skills {
     skills: BTreeMap<String, Skill>,
+    /// Those that do not count, since a nearer one has their name.
+    hidden: Vec<(String, PathBuf)>,
 }
 
 #[derive(Clone, Debug)]
@@ -80,9 +83,12 @@ impl Skills {
         for folder in folders {
             match Skill::read(&folder, within) {
                 Ok(None) => {}
-                Ok(Some((name, skill))) => {
-                    self.skills.entry(name).or_insert(skill);
-                }
+                Ok(Some((name, skill))) => match self.skills.entry(name) {
+                    Entry::Vacant(place) => {
+                        place.insert(skill);
+                    }
+                    Entry::Occupied(nearer) => self.hidden.push((nearer.key().clone(), skill.folder)),
+                },
                 Err(reason) => notices.push(format!("The skill in {} is left out: {reason}.", folder.display())),
             }
         }
@@ -124,6 +130,18 @@ impl Skills {
             hint: Some("what to do".to_owned()),
         });
         commands.collect()
+    }
+
+    /// Each by its name, with its file.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&str, PathBuf)> {
+        let skills = self.skills.iter();
+        skills.map(|(name, skill)| (name.as_str(), skill.folder.join(FILE)))
+    }
+
+    /// Those that do not count, each by its name, with its file.
+    pub(super) fn hidden_files(&self) -> impl Iterator<Item = (&str, PathBuf)> {
+        let hidden = self.hidden.iter();
+        hidden.map(|(name, folder)| (name.as_str(), folder.join(FILE)))
     }
 
     /// Their folders.

@@ -168,6 +168,47 @@ fn rules_that_cannot_be_read_are_found() {
 }
 
 #[test]
+fn instructions_and_skills_are_listed_with_what_is_left_out() {
+    let world = World::new(HELLO);
+    let ran = doctor(&world, &[]);
+    for line in [
+        "ok    instructions   no AGENTS.md of yours or of the project says anything",
+        "ok    skills         none of yours or of the project",
+    ] {
+        assert!(ran.out.lines().any(|found| found == line), "{line}: {ran:?}");
+    }
+    let config = world.read("home/config.toml");
+    world.write(
+        "home/config.toml",
+        &format!("{config}[context]\ninstructions_bytes = 1024\n"),
+    );
+    let skill = "---\nname: review\ndescription: Finds bugs.\n---\nLook twice.\n";
+    world.write("home/AGENTS.md", &"x".repeat(100));
+    world.write("project/AGENTS.md", &"y".repeat(1000));
+    world.write("home/skills/review/SKILL.md", skill);
+    world.write("project/.weft/skills/mine/SKILL.md", skill);
+    world.write("project/.weft/skills/broken/SKILL.md", "Look twice.\n");
+    let ran = doctor(&world, &[]);
+    let (home, project) = (world.home(), world.project());
+    let (home, project) = (home.display(), project.display());
+    for line in [
+        format!("ok    instructions   {project}/AGENTS.md, 1000 bytes"),
+        format!(
+            "ok    skills         review: {project}/.weft/skills/mine/SKILL.md, {} bytes",
+            skill.len()
+        ),
+        format!("ok    skills         review: {home}/skills/review/SKILL.md does not count, a nearer one has its name"),
+    ] {
+        assert!(ran.out.lines().any(|found| found == line), "{line}: {ran:?}");
+    }
+    let cut = format!("{home}/AGENTS.md, 100 bytes, of which 24 are told");
+    says(&ran, &cut, "shorten it, or raise context.instructions_bytes");
+    let broken =
+        format!("The skill in {project}/.weft/skills/broken is left out: SKILL.md does not begin with front matter");
+    says(&ran, &broken, "mend what is named");
+}
+
+#[test]
 fn a_damaged_session_is_counted() {
     let world = World::new(HELLO);
     let made = world.weft(&["exec", "--json", "Hi"]).result();
