@@ -7,7 +7,8 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError, SessionSetup};
 use weft_agent::{
-    Agent, AgentOptions, Chosen, Companion, ContextLimits, InProcess, Limits, Permissions, SubagentLimits, Subagents,
+    Agent, AgentOptions, Chosen, Companion, ContextLimits, InProcess, Limits, Permissions, ProjectTrust,
+    SubagentLimits, Subagents,
 };
 use weft_mcp::Servers;
 use weft_model::{AgentRole, Models};
@@ -18,6 +19,7 @@ use weft_types::{Origin, SessionHeader};
 use crate::config::{Config, settings};
 use crate::models::Providers;
 use crate::prompt::{Briefing, Sources};
+use crate::trust::TrustCommand;
 use crate::{mcp, permissions, tools};
 
 /// Makes the agents of a process. Clones are the same.
@@ -79,6 +81,7 @@ struct Prepared {
     approver: Arc<dyn Approver>,
     subagents: Arc<Subagents>,
     mcp: mcp::Wanted,
+    trust: Arc<dyn ProjectTrust>,
     companions: Vec<Arc<dyn Companion>>,
     notices: Vec<String>,
 }
@@ -115,6 +118,7 @@ impl Prepared {
             lent: self.briefing.lend(self.lent),
             approver: Some(self.approver),
             subagents: self.subagents,
+            trust: Some(self.trust),
             companions: self.companions,
             notices: self.notices,
             ..AgentOptions::new(session, self.models, self.tools.layer())
@@ -163,6 +167,7 @@ impl Shared {
             models,
             tools,
             mcp,
+            trust: Arc::new(TrustCommand::new(config.home(), &cwd)),
             companions: Vec::new(),
             notices,
         })

@@ -2,7 +2,8 @@
 //!
 //! [`Powers`] are the settings of a project's `.weft/config.toml` that [need trust](needs_trust), in a form that can be
 //! compared and shown. [`Trust`] remembers in the user's own folder what the user said yes to, word for word, so that a
-//! project which sets anything else asks again. `weft trust` is the only way to say it; no session does.
+//! project which sets anything else asks again. Only the user can say it: with `weft trust`, or in a session with `/trust`; nothing
+//! that an agent started is taken for the user.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,10 +14,13 @@ use toml::de::DeValue;
 
 use crate::terminal::{clip, one_line};
 
+mod asked;
+mod command;
 mod file;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use command::TrustCommand;
 pub(crate) use file::{TrustError, Trusted};
 
 /// The keys of a project's file that count only once the user trusts them, with all that stands below them: what runs
@@ -153,7 +157,7 @@ impl TrustState {
         }
         let _infallible = write!(
             text,
-            "\nhint: weft trust {} shows all of it and asks; it counts from the next session on",
+            "\nhint: weft trust {} (or /trust in a conversation) shows all of it and asks; it counts from the next session on",
             one_line(&shell_word(&cwd.to_string_lossy()))
         );
         Some(text)
@@ -204,8 +208,23 @@ impl Trust {
         }
     }
 
+    /// Whether what this process says can be the user's word.
+    ///
+    /// # Errors
+    /// It works for an agent, which says nothing in the user's name.
+    pub(crate) fn check_asked() -> Result<(), TrustError> {
+        match asked::works_for_agent() {
+            None => Ok(()),
+            Some(sign) => Err(TrustError::NotTheUser { sign }),
+        }
+    }
+
     /// Remembers that the user said yes to `powers` of the project in `cwd`, in place of what was said of it before.
+    ///
+    /// # Errors
+    /// It is [not the user](Self::check_asked) who says so, or it cannot be written down.
     pub(crate) fn grant(&self, cwd: &Path, powers: &Powers) -> Result<(), TrustError> {
+        Self::check_asked()?;
         let key = project_key(cwd)?;
         file::change(self.path(), |projects| {
             projects.insert(key, Trusted::new(powers));

@@ -9,8 +9,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
-use weft_tools::{Access, AccessPath, Approval, ApprovalRequest, Approver};
-use weft_types::AgentId;
+use weft_session::mint_session_id;
+use weft_tools::{Access, AccessPath, Approval, ApprovalRequest, Approver, Question};
+use weft_types::{AgentId, CallId};
 
 use crate::projector::fenced;
 use crate::sdk::{Client, schema};
@@ -91,6 +92,49 @@ impl Approver for Permissions {
             }
         }
         .boxed()
+    }
+
+    fn confirm(&self, question: Question, cancel: CancellationToken) -> BoxFuture<'static, Approval> {
+        let id = CallId::new(format!("question-{}", mint_session_id()));
+        let view = self.cards.get().and_then(|(_, view)| view.upgrade());
+        let Some((view, card)) = view.and_then(|view| Some((Arc::clone(&view), view.confirmation(&id, &question)?)))
+        else {
+            return std::future::ready(Approval::Unavailable).boxed();
+        };
+        let options = [
+            (ALLOW, &question.yes, schema::PermissionOptionKind::AllowOnce),
+            (REJECT, &question.no, schema::PermissionOptionKind::RejectOnce),
+        ];
+        let options = options.map(|(id, name, kind)| schema::PermissionOption::new(id, name.clone(), kind));
+        let asked = schema::RequestPermissionRequest::new(Arc::clone(&self.session), card, options.to_vec());
+        let client = self.client.clone();
+        async move {
+            let answer = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Approval::Cancelled,
+                answer = client.ask_permission(asked) => answer.map_or(Approval::Unavailable, |outcome| yes_or_no(&outcome)),
+            };
+            let told = match answer {
+                Approval::AllowedOnce => question.yes.as_str(),
+                Approval::Rejected | Approval::Standing(_) => &question.no,
+                Approval::Cancelled => "Not answered",
+                Approval::Unavailable => "Nobody could be asked",
+            };
+            view.confirmed(&id, answer == Approval::AllowedOnce, told);
+            answer
+        }
+        .boxed()
+    }
+}
+
+/// What was answered to a question that offers yes and no.
+fn yes_or_no(outcome: &schema::RequestPermissionOutcome) -> Approval {
+    match outcome {
+        schema::RequestPermissionOutcome::Selected(selected) if &*selected.option_id.0 == ALLOW => {
+            Approval::AllowedOnce
+        }
+        schema::RequestPermissionOutcome::Cancelled => Approval::Cancelled,
+        _ => Approval::Rejected,
     }
 }
 

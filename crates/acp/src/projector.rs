@@ -19,7 +19,9 @@ use std::sync::Arc;
 
 use weft_agent::{children_in, run_in};
 use weft_session::{Delta, DeltaKind};
-use weft_tools::{ApprovalRequest, Asker, ProgressView, ResultForView, ToolRegistry, ToolResult};
+use weft_tools::{
+    ApprovalRequest, Asker, CallView, ProgressView, Question, ResultForView, ToolKind, ToolRegistry, ToolResult,
+};
 use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, RunId, SessionId, ToolErrorRecord, TurnEnd};
 
 use crate::family::past;
@@ -375,6 +377,27 @@ impl Projector {
             let meta = result.meta.as_ref();
             self.finish_card(id, &result.content, result.is_error(), meta)
         })
+    }
+
+    /// A card for a question that no call stands behind. It is no part of the session's log.
+    pub(crate) fn confirmation(&mut self, id: &CallId, question: &Question) -> schema::SessionUpdate {
+        let view = CallView::Generic {
+            title: question.title.clone(),
+            kind: ToolKind::Other,
+            raw_input: None,
+            content: vec![ContentBlock::text(console::fenced(&question.text))],
+            locations: Vec::new(),
+        };
+        let card = Card::new(&self.scene, id, (&question.command, "{}"), view, true);
+        let update = schema::SessionUpdate::ToolCall(card.announced().clone());
+        self.cards.insert(id.clone(), card);
+        update
+    }
+
+    /// The final state of such a card, which says what came of the question; `None` if it is closed already.
+    pub(crate) fn confirmed(&mut self, id: &CallId, is_yes: bool, answer: &str) -> Option<schema::SessionUpdate> {
+        let card = self.cards.remove(id)?;
+        Some(card.answered(is_yes, answer))
     }
 
     /// The card of a call as it was announced, for a question about it.

@@ -16,7 +16,9 @@ use tokio::time::Instant;
 use weft_agent::Agent;
 use weft_observe::Subscription;
 use weft_session::{Delta, SessionUpdate};
-use weft_tools::{ApprovalRequest, Asker, ProgressObservation, ProgressView, ResultObservation, StartedObservation};
+use weft_tools::{
+    ApprovalRequest, Asker, ProgressObservation, ProgressView, Question, ResultObservation, StartedObservation,
+};
 use weft_types::{AgentId, CallId, Event, SessionId};
 
 use crate::family::Family;
@@ -262,6 +264,23 @@ impl SessionView {
         self.send(line, update);
         members.insert((request.agent, request.call_id.clone()), id.clone());
         projector.question(&id, further_words(request))
+    }
+
+    /// Announces a card for a question that no call stands behind, and gives it to ask about.
+    pub(crate) fn confirmation(&self, id: &CallId, question: &Question) -> Option<schema::ToolCallUpdate> {
+        let mut state = self.open()?;
+        let State { projector, line, .. } = &mut *state;
+        let update = projector.confirmation(id, question);
+        self.send(line, update);
+        projector.question(id, Vec::new())
+    }
+
+    /// Ends the card of such a question.
+    pub(crate) fn confirmed(&self, id: &CallId, is_yes: bool, answer: &str) {
+        let Some(mut state) = self.open() else { return };
+        if let Some(update) = state.projector.confirmed(id, is_yes, answer) {
+            self.send(&mut state.line, update);
+        }
     }
 
     fn member_started(&self, start: &StartedObservation) {

@@ -12,12 +12,14 @@ use weft_tools::{Approver, Extensions, ToolRegistry};
 use weft_types::{AbortCause, AgentId, ContentBlock, TurnEnd};
 
 use crate::actor::{self, Lifeline, Prompt};
-use crate::command::own_commands;
+use crate::command::{own_commands, trust_command};
 use crate::meter::Meter;
 use crate::permission::{self, ModeRecord};
 use crate::slot::Slot;
 use crate::turn::{Held, Turns};
-use crate::{AgentUsage, Command, Companion, Jitter, Limits, ModelChoice, PermissionMode, Permissions, Subagents};
+use crate::{
+    AgentUsage, Command, Companion, Jitter, Limits, ModelChoice, PermissionMode, Permissions, ProjectTrust, Subagents,
+};
 
 /// The handle of an agent: clones share one actor, which owns the session's turns.
 ///
@@ -59,6 +61,8 @@ pub struct AgentOptions {
     pub commands: Vec<Command>,
     /// Where its tools may start other agents.
     pub subagents: Arc<Subagents>,
+    /// What the project that it works in sets for itself; only a user's agent asks about it.
+    pub trust: Option<Arc<dyn ProjectTrust>>,
     /// What ends with it.
     pub companions: Vec<Arc<dyn Companion>>,
     /// What the user should know, one paragraph each: said when the first turn begins.
@@ -84,6 +88,7 @@ impl AgentOptions {
             lent: Extensions::new(),
             commands: Vec::new(),
             subagents: Arc::default(),
+            trust: None,
             companions: Vec::new(),
             notices: Vec::new(),
             jitter: Jitter::default(),
@@ -171,6 +176,9 @@ fn commands_of(options: &AgentOptions) -> Vec<Command> {
         AgentRole::Main => own_commands(),
         AgentRole::Subagent => Vec::new(),
     };
+    if options.role == AgentRole::Main && options.trust.is_some() {
+        commands.push(trust_command());
+    }
     commands.extend(options.commands.iter().cloned());
     commands
 }

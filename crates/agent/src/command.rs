@@ -15,6 +15,7 @@ pub struct Command {
 
 const COMPACT: &str = "compact";
 const STATUS: &str = "status";
+const TRUST: &str = "trust";
 
 /// What a prompt starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub(crate) enum Started {
     Compact(String),
     /// The state of the session is told.
     Status,
+    /// The user is asked whether the project's settings are trusted.
+    Trust,
     /// A command of the agent's library.
     Library {
         /// Its name.
@@ -50,6 +53,15 @@ pub(crate) fn own_commands() -> Vec<Command> {
     ]
 }
 
+/// The command of an agent that works in a [project](crate::ProjectTrust) whose settings may need trust.
+pub(crate) fn trust_command() -> Command {
+    Command {
+        name: TRUST.to_owned(),
+        description: "Show what this project's own settings want to run or allow, and ask whether they may.".to_owned(),
+        hint: None,
+    }
+}
+
 /// What a prompt starts, where the agent knows `commands` beside its own. A name that it does not know is
 /// ordinary text.
 pub(crate) fn started(content: &[ContentBlock], commands: &[Command]) -> Started {
@@ -60,6 +72,7 @@ pub(crate) fn started(content: &[ContentBlock], commands: &[Command]) -> Started
     match name {
         COMPACT => Started::Compact(rest.to_owned()),
         STATUS if rest.is_empty() => Started::Status,
+        TRUST if rest.is_empty() => Started::Trust,
         _ if commands.iter().any(|command| command.name == name) => Started::Library {
             name: name.to_owned(),
             text: rest.to_owned(),
@@ -70,7 +83,10 @@ pub(crate) fn started(content: &[ContentBlock], commands: &[Command]) -> Started
 
 /// Whether a prompt looks like one that a user's agent answers by itself.
 pub(crate) fn is_own_command(content: &[ContentBlock]) -> bool {
-    matches!(started(content, &[]), Started::Compact(_) | Started::Status)
+    matches!(
+        started(content, &[]),
+        Started::Compact(_) | Started::Status | Started::Trust
+    )
 }
 
 /// The name behind the slash, and what stands behind that.
@@ -94,6 +110,7 @@ mod tests {
         let found = match started(&[ContentBlock::text(prompt)], &known) {
             Started::Compact(focus) => format!("compact {focus:?}"),
             Started::Status => "status".to_owned(),
+            Started::Trust => "trust".to_owned(),
             Started::Library { name, text } => format!("{name} {text:?}"),
             Started::Turn => "turn".to_owned(),
         };
@@ -106,6 +123,8 @@ mod tests {
         check("  /compact\nthe plan\nand more ", "compact \"the plan\\nand more\"");
         check("/status ", "status");
         check("/status of the build?", "turn");
+        check("/trust", "trust");
+        check("/trust me", "turn");
         check("/review src/a.rs", "review \"src/a.rs\"");
         check("/reviewer", "turn");
         check("/", "turn");

@@ -33,6 +33,7 @@ mod status;
 mod step;
 mod subagent;
 mod title;
+mod trust;
 mod turn;
 
 pub use agent::{Agent, AgentOptions, PromptRefused, Turn};
@@ -52,3 +53,4 @@ pub use subagent::{
     SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentResult,
     SubagentRun, SubagentStop, Subagents, children_in, meta_of_run, run_in,
 };
+pub use trust::{ProjectTrust, ProjectWish};

@@ -34,6 +34,7 @@ impl Turns {
                 self.notice(text)?;
                 Ok(Some(TurnEnd::Completed))
             }
+            Started::Trust => self.trust(cancel).await.map(Some),
             Started::Compact(focus) => self.compact_by_command(turn, &focus, cancel).await.map(Some),
             Started::Library { name, text } => self.expand(turn, &name, &text, cancel).await,
         }
@@ -100,11 +101,11 @@ impl Turns {
         let library = self.options.lent.get::<LibraryHandle>();
         let mut more = library.map(|library| library.0.status()).unwrap_or_default();
         more.extend(self.options.companions.iter().flat_map(|companion| companion.status()));
-        let status = Status {
         let ongoing = self.ongoing();
         if !ongoing.is_empty() {
             more.push(format!("In the background: {}", ongoing.join(", ")));
         }
+        let status = Status {
             models: &**models,
             model: model
                 .map(|resolved| id_of(&resolved))

@@ -1,5 +1,6 @@
 //! Asking somebody whether a call may run.
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +18,29 @@ pub trait Approver: Send + Sync {
     /// When `cancel` fires the question has lost its point: withdraw it and answer
     /// [`Approval::Cancelled`]. An answer that comes later than the registry's grace is not waited for.
     fn ask(&self, request: ApprovalRequest, cancel: CancellationToken) -> BoxFuture<'static, Approval>;
+
+    /// Asks something that no call stands behind: answered with [`Approval::AllowedOnce`] for yes, and
+    /// [`Approval::Rejected`] for no. A cancel is as for [`ask`](Self::ask).
+    ///
+    /// Who does not ask such questions can ask nobody.
+    fn confirm(&self, _question: Question, _cancel: CancellationToken) -> BoxFuture<'static, Approval> {
+        std::future::ready(Approval::Unavailable).boxed()
+    }
+}
+
+/// A question that a command of the user's raises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The command, without its slash.
+    pub command: String,
+    /// What is asked, one line.
+    pub title: String,
+    /// What the answer is about, to be shown as it is.
+    pub text: String,
+    /// What yes is called.
+    pub yes: String,
+    /// What no is called.
+    pub no: String,
 }
 
 /// The call in question.

@@ -55,7 +55,7 @@ mod view;
 pub mod model_check;
 
 pub use access::{Access, AccessCommand, AccessPath};
-pub use approval::{Approval, ApprovalRequest, Approver, Asker, StandingAnswer};
+pub use approval::{Approval, ApprovalRequest, Approver, Asker, Question, StandingAnswer};
 pub use client_files::{ClientFileError, ClientFiles, ClientFilesHandle};
 pub use error::{ErrorCode, ToolError};
 pub use execution::{ExecutionToken, ToolExecution};

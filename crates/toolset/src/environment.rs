@@ -9,6 +9,9 @@ use std::ffi::{OsStr, OsString};
 /// Where programs are looked for if the agent was started without `PATH`, as some desktops do.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// The variable that says to a program that it works for an agent, and not for the user alone. Every environment has it.
+pub const AGENT_MARK: &str = "WEFT_AGENT";
+
 /// Which variables of its own the agent hands on to the programs that it starts.
 ///
 /// Everything that starts a program for somebody else (commands, servers) builds its environment with this.
@@ -42,10 +45,13 @@ impl Environment {
         }
     }
 
-    /// The whole environment of a program that is started now: give it to a command whose own was cleared. `PATH` is
-    /// always in it.
+    /// The whole environment of a program that is started now: give it to a command whose own was cleared. `PATH` and
+    /// the [mark of agents](AGENT_MARK) are always in it.
     pub fn variables(&self) -> Vec<(OsString, OsString)> {
-        self.select(std::env::vars_os())
+        let mut variables = self.select(std::env::vars_os());
+        variables.retain(|(name, _)| name != AGENT_MARK);
+        variables.push((AGENT_MARK.into(), "1".into()));
+        variables
     }
 
     /// What is handed on of `variables`, in their order, and a `PATH` if there is none among them.

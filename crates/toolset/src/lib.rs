@@ -35,7 +35,7 @@ mod write;
 
 pub use bash::{Bash, BashConfig, BashKill, BashOutput};
 pub use edit::Edit;
-pub use environment::{Environment, InvalidVariable, looks_secret};
+pub use environment::{AGENT_MARK, Environment, InvalidVariable, looks_secret};
 pub use fetch::{Fetch, FetchConfig};
 pub use files::{FilesConfig, NoPicture, picture_type};
 pub use glob::Glob;

@@ -36,6 +36,7 @@ fn grant(trust: &Trust, args: &TrustArgs) -> anyhow::Result<ExitCode> {
     writeln!(out, "{} sets:", shown(&file))?;
     write_lines(&mut out, &powers)?;
     out.flush()?;
+    Trust::check_asked()?;
     if !args.yes && !confirmed(&folder)? {
         return Ok(ExitCode::FAILURE);
     }

@@ -61,6 +61,12 @@ pub(crate) enum TrustError {
     /// The file is not what weft writes. It is left as it is.
     #[error("failed to read {path}: {reason}\nhint: mend it or move it away; without it no project is trusted")]
     Damaged { path: PathBuf, reason: String },
+    /// An agent's program says yes in the user's name.
+    #[error(
+        "failed to trust the project: this runs for an agent ({sign}), and only you can say yes\n\
+         hint: run it in a terminal of your own, or type /trust in the conversation"
+    )]
+    NotTheUser { sign: String },
     /// The project's folder cannot be written down.
     #[error("failed to name the folder {}: its path is not UTF-8; rename it to trust what is in it", path.display())]
     NotText { path: PathBuf },

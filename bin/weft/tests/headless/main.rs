@@ -1,7 +1,8 @@
 //! The commands that need no editor, the real program with a scripted model.
 
 mod doctor;
+mod editor;
 mod exec;
-mod support;
 mod pictures;
+mod support;
 mod trust;

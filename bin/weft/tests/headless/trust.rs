@@ -1,10 +1,8 @@
 //! `weft trust`, and what a project's own settings may do before it.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::Stdio;
+use serde_json::Value;
 
-use serde_json::{Value, json};
-
+use crate::editor::Editor;
 use crate::support::World;
 
 #[test]
@@ -88,6 +86,40 @@ fn a_project_allows_nothing_before_the_user_said_yes_to_exactly_that() {
     assert!(!ran(&world), "revoked");
 }
 
+/// Who asks for trust is known by its ancestors, of which only Linux tells.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_s_command_cannot_say_yes_for_the_user() {
+    let weft = env!("CARGO_BIN_EXE_weft");
+    for command in [
+        format!("{weft} trust --yes"),
+        format!("env -u WEFT_AGENT {weft} trust --yes"),
+        // Under another name, with another parent, which is gone by then, and outside of the command's group.
+        format!(
+            "cp {weft} other && (setsid env -u WEFT_AGENT sh -c './other trust --yes; touch done' >told 2>&1 &) ; \
+                 until test -e done; do sleep 0.05; done; cat told"
+        ),
+    ] {
+        let world = World::new(&format!(
+            "[[reply]]\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"bash\"\narguments = {{ command = {} }}\n\n\
+             [[reply]]\nstep = 2\ntext = \"Done.\"\n",
+            Value::from(command.as_str())
+        ));
+        let config = world.read("home/config.toml");
+        world.write("home/config.toml", &format!("{config}[sandbox]\nmode = \"off\"\n"));
+        allowing(&world, "bash(touch *)");
+        let ran = world.weft(&["exec", "--json", "--mode", "full", "x"]);
+        let lines = ran.lines();
+        let result = lines
+            .iter()
+            .find(|line| line["type"] == "tool/result")
+            .expect("a result");
+        let told = result["data"].to_string();
+        assert!(told.contains("this runs for an agent"), "{command}: {told}");
+        assert!(!world.path("home/trust.json").exists(), "{command}: {told}");
+    }
+}
+
 #[test]
 fn a_file_that_cannot_be_used_is_not_trusted() {
     let world = World::new("[[reply]]\ntext = \"Hello.\"\n");
@@ -102,33 +134,64 @@ fn a_file_that_cannot_be_used_is_not_trusted() {
 fn an_editor_shows_what_is_left_aside_at_the_start_of_the_first_turn() {
     let world = World::new("[[reply]]\ntext = \"Hello.\"\n");
     allowing(&world, "bash(touch *)");
-    let mut agent = world.spawn(&["acp"], Stdio::piped());
-    let mut stdin = agent.stdin.take().expect("a pipe");
-    let mut stdout = BufReader::new(agent.stdout.take().expect("a pipe"));
-    let mut said = String::new();
-    // Answers come in order, each behind the updates that belong before it.
-    let mut ask = |method: &str, params: Value| -> Value {
-        let request = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params});
-        writeln!(stdin, "{request}").expect("written");
-        loop {
-            let mut line = String::new();
-            assert!(stdout.read_line(&mut line).expect("read") > 0, "the agent ended");
-            let line: Value = serde_json::from_str(&line).expect("JSON");
-            if line["id"] == method {
-                return line["result"].clone();
-            }
-            if let Some(text) = line["params"]["update"]["content"]["text"].as_str() {
-                said.push_str(text);
-            }
-        }
-    };
-    ask("initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}));
-    let session = ask("session/new", json!({"cwd": world.project(), "mcpServers": []}));
-    let prompt = json!({"sessionId": session["sessionId"], "prompt": [{"type": "text", "text": "x"}]});
-    let ended = ask("session/prompt", prompt);
-    assert_eq!(ended["stopReason"], "end_turn");
-    drop(stdin);
-    assert!(agent.wait().expect("ends").success());
+    let mut editor = Editor::open(&world, "reject_once");
+    assert_eq!(editor.prompt("x")["stopReason"], "end_turn");
+    let said = editor.said();
+    editor.close();
     let notice = said.find("permissions.allow = [\"bash(touch *)\"]").expect("a notice");
     assert!(notice < said.find("Hello.").expect("an answer"), "{said}");
+}
+
+/// The states of the one card that a question has, in order; it is pending where nothing is said.
+fn card_of(editor: &Editor, question: &Value) -> Vec<String> {
+    let id = &question["toolCall"]["toolCallId"];
+    let updates = editor.updates.iter().filter(|update| update["toolCallId"] == *id);
+    let status = |update: &Value| update["status"].as_str().unwrap_or("pending").to_owned();
+    updates.map(status).collect()
+}
+
+#[test]
+fn in_a_conversation_trust_asks_and_only_yes_counts() {
+    for (answer, status, counts) in [("reject_once", "failed", false), ("allow_once", "completed", true)] {
+        // A model that is asked would answer in error: no reply is left for it.
+        let world = World::new("[[reply]]\nprompt = \"nobody says this\"\ntext = \"Hello.\"\n");
+        world.write(
+            "project/.weft/config.toml",
+            "[mcp.db]\ncommand = \"touch\"\nargs = [\"ran\"]\n",
+        );
+        let mut editor = Editor::open(&world, answer);
+        assert_eq!(editor.prompt("/trust")["stopReason"], "end_turn");
+        let [question] = &editor.questions[..] else {
+            panic!("{:?}", editor.questions)
+        };
+        assert_eq!(card_of(&editor, question), ["pending", status]);
+        let shown = question["toolCall"]["content"].to_string();
+        assert!(shown.contains("mcp.db.command = \\\"touch\\\""), "{shown}");
+        let names: Vec<_> = (question["options"].as_array().into_iter().flatten())
+            .map(|option| option["name"].clone())
+            .collect();
+        assert_eq!(names, ["Trust exactly these settings", "Do not trust"]);
+        let told = match counts {
+            true => "is trusted with exactly these settings, from the next session in its folder on",
+            false => "Nothing of this project's own settings is trusted now",
+        };
+        assert!(editor.said().contains(told), "{}", editor.said());
+        assert!(!world.path("project/ran").exists(), "nothing runs in this session");
+        assert_eq!(world.path("home/trust.json").exists(), counts);
+        if counts {
+            editor.prompt("/trust");
+            assert_eq!(editor.questions.len(), 1, "it is trusted already");
+            assert!(editor.said().contains("is trusted already"), "{}", editor.said());
+        }
+        editor.close();
+    }
+}
+
+#[test]
+fn where_nobody_can_be_asked_trust_says_so() {
+    let world = World::new("[[reply]]\ntext = \"Hello.\"\n");
+    allowing(&world, "bash(touch *)");
+    let ran = world.weft(&["exec", "/trust"]);
+    assert!(ran.err.contains("Nobody can be asked here."), "{ran:?}");
+    assert!(!world.path("home/trust.json").exists());
 }

@@ -188,6 +188,16 @@ impl Card {
         schema::SessionUpdate::ToolCallUpdate(update)
     }
 
+    /// The card of a question ends with its answer below what was asked.
+    pub(super) fn answered(self, is_yes: bool, answer: &str) -> schema::SessionUpdate {
+        let mut content = self.announced.content.clone();
+        content.push(answer.to_owned().into());
+        let fields = schema::ToolCallUpdateFields::new()
+            .status(final_status(!is_yes))
+            .content(content);
+        self.update(fields)
+    }
+
     /// The card fails because nothing more will come.
     pub(super) fn abandon(self) -> schema::SessionUpdate {
         let mut content = self.announced.content.clone();

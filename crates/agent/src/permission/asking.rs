@@ -7,7 +7,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use weft_session::Session;
-use weft_tools::{Approval, ApprovalRequest, Approver};
+use weft_tools::{Approval, ApprovalRequest, Approver, Question};
 use weft_types::{EventBody, RuleEffect};
 
 use super::Permissions;
@@ -67,6 +67,10 @@ impl Approver for Asking {
             }
         }
         .boxed()
+    }
+
+    fn confirm(&self, question: Question, cancel: CancellationToken) -> BoxFuture<'static, Approval> {
+        self.asked.confirm(question, cancel)
     }
 }
 

@@ -99,6 +99,7 @@ impl InProcess {
             lent: request.parent.lent.clone(),
             commands: Vec::new(),
             subagents: Arc::clone(&request.parent.subagents),
+            trust: None,
             companions: Vec::new(),
             notices: Vec::new(),
             jitter: self.jitter.clone(),

@@ -18,4 +18,5 @@ mod structured;
 mod subagents;
 mod support;
 mod titles;
+mod trust;
 mod turns;

@@ -196,6 +196,14 @@ fn another_user_is_a_part_and_a_caution() {
 }
 
 #[test]
+fn an_answer_in_the_user_s_place_is_a_caution() {
+    let caution = "it answers in your place whether the project's own settings may run programs";
+    warns("weft trust --yes", &["weft trust --yes"], caution);
+    warns("env -u X /opt/bin/weft trust", &["/opt/bin/weft trust"], caution);
+    quietly("weft sessions list", &["weft sessions list"]);
+}
+
+#[test]
 fn a_redirection_into_a_file_is_a_caution() {
     warns("git log > ~/.bashrc", &["git log"], "it writes to ~/.bashrc");
     warns("> x git log", &["git log"], "it writes to x");

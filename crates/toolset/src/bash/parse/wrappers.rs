@@ -178,6 +178,10 @@ impl Walk {
         if name == "find" {
             self.find(arguments)?;
         }
+        if name == "weft" && arguments.iter().any(|word| word.text == "trust") {
+            self.cautions
+                .push("it answers in your place whether the project's own settings may run programs".to_owned());
+        }
         self.part(known, arguments)
     }
 
