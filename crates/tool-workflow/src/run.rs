@@ -93,6 +93,7 @@ fn request(execution: &ToolExecution, depth: u32, members: AgentMembers) -> Resu
         max_total_agents: None,
         depth,
         origin: None,
+        saved: None,
         members: Arc::new(members),
         cancel: execution.signal().child_token(),
     })

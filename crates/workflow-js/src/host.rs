@@ -25,6 +25,7 @@ mod run;
 
 use owner::Owner;
 use prepare::Prepared;
+pub use prepare::read_meta;
 use run::JsRun;
 
 /// The engine. Dropping it leaves runs that were started alone; their holders own them.
@@ -62,12 +63,29 @@ impl JsEngine {
     }
 }
 
+impl JsEngine {
+    /// Tests a script that carries its own metadata as [`start`](WorkflowEngine::start) does, in a worker of its own, and
+    /// runs nothing of it. It blocks as that does.
+    ///
+    /// # Errors
+    ///
+    /// What `start` would refuse it for.
+    pub fn check(&self, script: &str) -> Result<WorkflowMeta, StartError> {
+        let Prepared { meta, file, body } = prepare::read_script(&self.config, script, None)?;
+        let runtime = Handle::try_current()
+            .map_err(|error| StartError::new(StartErrorCode::Worker, format!("failed to check a script: {error}")))?;
+        // The worker dies as it is dropped.
+        drop(aside(&runtime, || launch::launch(&self.config, file, &body))?);
+        Ok(meta)
+    }
+}
+
 impl WorkflowEngine for JsEngine {
     /// Blocks for as long as it takes to start a process and to parse the script in it: a few milliseconds, or
     /// the limit on parsing for a hostile script. A runtime with several threads goes on meanwhile.
     fn start(&self, request: StartRequest) -> Result<Arc<dyn WorkflowRun>, StartError> {
         let config = &self.config;
-        let Prepared { meta, file, body } = prepare::read_script(config, &request)?;
+        let Prepared { meta, file, body } = prepare::read_script(config, &request.script, request.meta.as_ref())?;
         let runtime = Handle::try_current()
             .map_err(|error| StartError::new(StartErrorCode::Worker, format!("failed to start a run: {error}")))?;
         let worker = aside(&runtime, || launch::launch(config, file, &body))?;

@@ -13,10 +13,11 @@ mod frames;
 mod host;
 mod literal;
 mod protocol;
+mod rejection;
 mod script;
 mod text;
 mod worker;
 
 pub use config::{ConfigError, EngineConfig, WorkerCommand};
-pub use host::JsEngine;
+pub use host::{JsEngine, read_meta};
 pub use worker::run_worker;

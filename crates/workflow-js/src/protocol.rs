@@ -2,7 +2,8 @@
 //!
 //! The engine sends [`ToWorker::Setup`] and [`ToWorker::Load`], to which the worker answers [`FromWorker::Loaded`] or
 //! [`FromWorker::Rejected`]; then [`ToWorker::Go`] or [`ToWorker::Cancel`], then a reply for each call, in any order.
-//! The worker sends calls with growing numbers, narration, and at last [`FromWorker::Finished`], after which it exits.
+//! The worker sends calls with growing numbers, requests for saved workflows, one after the other, narration, and at
+//! last [`FromWorker::Finished`], after which it exits.
 //!
 //! The enums are tagged from outside: the other representations of serde buffer what they read, which raw JSON
 //! values do not survive.
@@ -36,6 +37,8 @@ pub(crate) enum ToWorker {
         /// Its outcome.
         reply: Reply,
     },
+    /// The answer to [`FromWorker::Saved`].
+    Saved(Saved),
     /// Stop. In place of `Go`, the script never runs.
     Cancel,
 }
@@ -59,6 +62,7 @@ pub(crate) struct Setup {
     pub(crate) max_prompt_bytes: usize,
     pub(crate) max_options_bytes: usize,
     pub(crate) max_result_bytes: usize,
+    pub(crate) max_args_bytes: usize,
 }
 
 /// The script.
@@ -68,6 +72,15 @@ pub(crate) struct Load {
     pub(crate) file: String,
     /// The body, without its metadata but with its lines as written.
     pub(crate) body: String,
+}
+
+/// A saved workflow that the script asked for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Saved {
+    /// Its script, to be parsed.
+    Script(Load),
+    /// It cannot be had, for this reason.
+    Refused(String),
 }
 
 /// What the script is run with.
@@ -109,6 +122,11 @@ pub(crate) enum FromWorker {
     Rejected(Rejection),
     /// The script called `agent()`.
     Call(Call),
+    /// The script wants to run the saved workflow of this name. Until it is answered, nothing more is asked.
+    Saved {
+        /// The name.
+        name: String,
+    },
     /// The script called `phase()`.
     Phase {
         /// The phase.

@@ -10,6 +10,11 @@ use crate::literal::{LiteralError, leading_meta};
 
 /// What is put before a body, on the body's first line, so that lines keep their numbers.
 pub(crate) const HEAD: &str = "(async () => {";
+/// What is put before the body of a saved workflow that another one runs. The hooks that differ for it are names of its
+/// own; a body that declares such a name itself hides them, as it would hide the globals.
+pub(crate) const SAVED_HEAD: &str = "((args, agent, phase, workflow) => (async () => {";
+/// What is put after it.
+pub(crate) const SAVED_TAIL: &str = "\n})())";
 /// What is put after it, on a line of its own, so that a comment at the end of the body does not hide it.
 pub(crate) const TAIL: &str = "\n})";
 

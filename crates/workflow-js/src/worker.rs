@@ -32,10 +32,13 @@ mod prelude;
 mod rejections;
 mod render;
 mod sandbox;
+mod saved;
+mod scope;
 mod session;
 
 use control::Control;
 use sandbox::MemoryGauge;
+pub(crate) use saved::MAX_NAME_BYTES;
 
 /// The engine's thread needs a real stack: the script's own limit is counted within it.
 const ENGINE_STACK: usize = 8 * 1024 * 1024;

@@ -10,6 +10,7 @@ mod engine {
     mod limits;
     mod members;
     mod origin;
+    mod saved;
     mod start;
     mod strays;
     mod values;

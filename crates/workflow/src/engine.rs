@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use weft_types::{RunId, RunStop, UnixMillis};
 
-use crate::{Members, WorkflowMeta, WorkflowObservers};
+use crate::{Members, SavedWorkflows, WorkflowMeta, WorkflowObservers};
 
 /// What [`RunResult::error`] of a cancelled run begins with; the reason follows.
 pub const CANCELLED_PREFIX: &str = "workflow run cancelled: ";
@@ -61,6 +61,8 @@ pub struct StartRequest {
     pub depth: u32,
     /// What the script is to see of the moment and of chance; absent for a run that begins now.
     pub origin: Option<RunOrigin>,
+    /// The workflows that the script may run by name; absent for none.
+    pub saved: Option<Arc<dyn SavedWorkflows>>,
     /// Starts the members.
     pub members: Arc<dyn Members>,
     /// Cancels the run when it fires.

@@ -15,6 +15,7 @@ mod display;
 mod engine;
 mod member;
 mod observation;
+mod saved;
 mod seqs;
 mod snapshot;
 #[cfg(any(test, feature = "test-engine"))]
@@ -29,6 +30,7 @@ pub use engine::{
 };
 pub use member::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
 pub use observation::WorkflowObservers;
+pub use saved::{SavedWorkflow, SavedWorkflowError, SavedWorkflows, script_digest};
 pub use snapshot::Snapshot;
 #[cfg(any(test, feature = "test-engine"))]
 pub use test_engine::{TestDisposal, TestEngine, TestRun};

@@ -99,6 +99,7 @@ async fn d02_g22_other_listeners_see_the_same_with_and_without_the_tool() {
         max_total_agents: None,
         depth: 0,
         origin: None,
+        saved: None,
         members: Arc::new(crate::members::NoMembers),
         cancel: tokio_util::sync::CancellationToken::new(),
     };

@@ -13,7 +13,7 @@ use weft_workflow::{StartError, StartErrorCode};
 use super::exit::{Exit, last_line};
 use crate::frames::{Decoder, FrameError, encode};
 use crate::protocol::{EXIT_STUCK, FromWorker, Load, Rejection, Setup, ToWorker};
-use crate::script::excerpt;
+use crate::rejection::explain;
 use crate::{EngineConfig, WorkerCommand};
 
 /// A worker that has parsed its script and waits.
@@ -94,26 +94,8 @@ fn setup(config: &EngineConfig) -> Setup {
         max_prompt_bytes: config.max_prompt_bytes,
         max_options_bytes: config.max_options_bytes,
         max_result_bytes: config.max_result_bytes,
+        max_args_bytes: config.max_args_bytes,
     }
-}
-
-fn explain(rejection: &Rejection, body: &str) -> String {
-    const EXPORT: &str =
-        "; the only `export` of a script is an `export const meta = {…}` literal, before any other statement";
-    let Rejection { message, position } = rejection;
-    let Some(position) = position else {
-        let deep = message.contains("call stack");
-        let message = if deep { "it is nested too deeply" } else { message };
-        return format!("script does not parse: {message}");
-    };
-    let line = body.split('\n').nth(position.line - 1).unwrap_or_default();
-    let hint = if line.trim_start().starts_with("export") {
-        EXPORT
-    } else {
-        ""
-    };
-    let excerpt = excerpt(body, *position).unwrap_or_default();
-    format!("script does not parse: SyntaxError: {message} at {position}{hint}\n{excerpt}")
 }
 
 fn spawn(command: &WorkerCommand, max_frame_bytes: usize) -> io::Result<Launched> {

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use weft_types::MemberOutcome;
 use weft_workflow::{
-    Disposal, Members, ObservationKind, RunResult, StartRequest, WorkflowObservation, WorkflowObservers,
+    Disposal, Members, ObservationKind, RunResult, SavedWorkflows, StartRequest, WorkflowObservation, WorkflowObservers,
 };
 
 use super::board::{Active, Board};
@@ -22,9 +22,10 @@ use super::member::{Events, Judgement, MemberEvent, MemberEventKind, judge};
 use super::prepare::Terms;
 use super::run::Shared;
 use crate::EngineConfig;
-use crate::protocol::{Args, Finished, FromWorker, Go, Outcome, Reply, ToWorker};
+use crate::protocol::{Args, Finished, FromWorker, Go, Outcome, Reply, Saved, ToWorker};
 use crate::text::name_list;
 
+mod saved;
 mod script;
 
 /// How long a worker that has reported its end may take to exit.
@@ -47,6 +48,10 @@ pub(super) struct Owner {
     /// The number of the last call.
     last_seq: u64,
     tasks: JoinSet<()>,
+    /// The workflows that scripts may run by name.
+    saved: Option<Arc<dyn SavedWorkflows>>,
+    /// The one that the script waits for, if it waits for any.
+    lookups: JoinSet<Saved>,
     sender: Events,
     events: mpsc::UnboundedReceiver<MemberEvent>,
     notes: Vec<String>,
@@ -84,6 +89,8 @@ impl Owner {
             board: Board::new(config.max_concurrent_agents),
             last_seq: 0,
             tasks: JoinSet::new(),
+            saved: request.saved,
+            lookups: JoinSet::new(),
             sender,
             events,
             notes: Vec::new(),
@@ -145,6 +152,7 @@ impl Owner {
                     return self.fail(format!("the run took {limit:?}, which is the limit (max_run_time)"));
                 }
                 Some(event) = self.events.recv() => self.on_member(event, worker),
+                Some(found) = self.lookups.join_next() => Self::answer_saved(found, worker),
                 incoming = worker.next() => match incoming {
                     Incoming::Message(message) => if let Some(verdict) = self.on_message(message) {
                         return verdict;

@@ -1,5 +1,6 @@
 //! What is wrong with a request, found before anything is started.
 
+use serde_json::Value;
 use serde_json::value::to_raw_value;
 use weft_workflow::{MetaError, StartError, StartErrorCode, StartRequest, WorkflowMeta};
 
@@ -25,16 +26,28 @@ pub(super) struct Terms {
     pub(super) args: Args,
 }
 
-/// Reads the metadata and the script's size.
-pub(super) fn read_script(config: &EngineConfig, request: &StartRequest) -> Result<Prepared, StartError> {
+/// What a script that carries its own metadata says about itself. Nothing of it is run, or parsed beyond them.
+///
+/// # Errors
+///
+/// There are none, or they are malformed.
+pub fn read_meta(script: &str) -> Result<WorkflowMeta, StartError> {
     let refused = |error: String| StartError::new(StartErrorCode::MetaInvalid, error);
-    let (found, limit) = (request.script.len(), config.max_script_bytes);
+    let own = split(script).map_err(|error| refused(error.to_string()))?.meta;
+    let own = own.ok_or_else(|| refused("it does not begin with `export const meta = {…};`".to_owned()))?;
+    WorkflowMeta::from_json(&own).map_err(|error| refused(error.to_string()))
+}
+
+/// Reads the metadata and the script's size.
+pub(super) fn read_script(config: &EngineConfig, script: &str, given: Option<&Value>) -> Result<Prepared, StartError> {
+    let refused = |error: String| StartError::new(StartErrorCode::MetaInvalid, error);
+    let (found, limit) = (script.len(), config.max_script_bytes);
     if found > limit {
         let message = format!("the script has {found} bytes, more than the limit of {limit} (max_script_bytes)");
         return Err(StartError::new(StartErrorCode::InvalidArgument, message));
     }
-    let Split { meta: own, body } = split(&request.script).map_err(|error| refused(error.to_string()))?;
-    let given = request.meta.as_ref().map(WorkflowMeta::from_json).transpose();
+    let Split { meta: own, body } = split(script).map_err(|error| refused(error.to_string()))?;
+    let given = given.map(WorkflowMeta::from_json).transpose();
     let own = own.as_ref().map(WorkflowMeta::from_json).transpose();
     let meta = match (own, given) {
         (Ok(own), Ok(given)) => own.or(given).ok_or_else(|| {
@@ -56,7 +69,7 @@ fn violations(own: Option<MetaError>, given: Option<MetaError>) -> String {
 }
 
 /// A name that keeps the lines of a stack trace readable by machine.
-fn file_name(name: &str) -> String {
+pub(super) fn file_name(name: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') {
             c

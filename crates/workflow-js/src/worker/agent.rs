@@ -7,6 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::calls::Failure;
 use super::kind::kind_of;
 use super::plain::{Halt, Rules, to_plain};
+use super::scope::Scope;
 use super::session::Session;
 use crate::protocol::Call;
 use crate::text::{cut_bytes, cut_label, first_line};
@@ -49,6 +50,7 @@ struct Options {
 /// The call comes back without its prompt, which stays where it is.
 pub(super) fn accept<'js>(
     session: &Session<'js>,
+    scope: &Scope,
     prompt: &Value<'js>,
     options: &Value<'js>,
 ) -> Result<(Call, JsString<'js>), Refusal> {
@@ -61,8 +63,8 @@ pub(super) fn accept<'js>(
         return Err(Failure::new("AGENT_CAP", message).into());
     }
     let phase = match options.phase {
-        Some(phase) => Some(session.output.borrow().cut_phase(&phase)),
-        None => session.phase.borrow().clone(),
+        Some(phase) => Some(session.output.borrow().cut_phase(&scope.title(&phase))),
+        None => scope.phase.borrow().clone(),
     };
     let call = Call {
         seq: session.calls.borrow_mut().number(),

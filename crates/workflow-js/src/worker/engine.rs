@@ -136,7 +136,7 @@ impl<'js> Worker<'_, 'js> {
             prelude: OnceCell::new(),
             output: Rc::clone(self.output),
             calls: RefCell::new(Calls::new(self.setup.max_calls_in_flight)),
-            phase: RefCell::new(None),
+            saved: RefCell::default(),
             notes: RefCell::new(Notes::default()),
         });
         hooks::install(&self.ctx, &session, go.origin)

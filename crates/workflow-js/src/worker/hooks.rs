@@ -12,14 +12,15 @@ use super::calls::{Accepted, Deferred, Failure};
 use super::chance::Chance;
 use super::kind::kind_of;
 use super::prelude::Prelude;
+use super::scope::Scope;
 use super::session::Session;
 
 /// Installs the script's globals.
 pub(super) fn install<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, origin: RunOrigin) -> Result<()> {
     let host = Object::new(ctx.clone())?;
-    host.set("agent", agent_hook(ctx, session)?)?;
-    host.set("phase", phase_hook(ctx, session)?)?;
+    set_scope(ctx, session, &host, Scope::default())?;
     host.set("log", log_hook(ctx, session)?)?;
+    set_saved(ctx, session, &host)?;
     // Every moment that JavaScript knows is a number that a float holds.
     host.set("startedAt", origin.started_at.0 as f64)?;
     let chance = RefCell::new(Chance::new(origin.seed));
@@ -43,8 +44,51 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, origin: R
     Ok(())
 }
 
-fn agent_hook<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>) -> Result<Function<'js>> {
-    let session = Rc::clone(session);
+/// The hooks of which each script of a run has its own.
+fn set_scope<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, hooks: &Object<'js>, scope: Scope) -> Result<()> {
+    let scope = Rc::new(scope);
+    hooks.set("agent", agent_hook(ctx, session, &scope)?)?;
+    hooks.set("phase", phase_hook(ctx, session, &scope)?)
+}
+
+/// What `workflow()` is made of.
+fn set_saved<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, host: &Object<'js>) -> Result<()> {
+    let here = Rc::clone(session);
+    let saved = move |ctx: Ctx<'js>, name: Value<'js>| {
+        let (promise, resolve, reject) = ctx.promise()?;
+        let deferred = Deferred {
+            resolve,
+            reject,
+            name: String::new(),
+        };
+        here.want_saved(&name, deferred)?;
+        Ok::<Promise<'js>, Error>(promise)
+    };
+    host.set("saved", Function::new(ctx.clone(), saved)?)?;
+    let here = Rc::clone(session);
+    let scope = move |ctx: Ctx<'js>, name: String| {
+        let hooks = Object::new(ctx.clone())?;
+        set_scope(&ctx, &here, &hooks, Scope::saved(name))?;
+        Ok::<Object<'js>, Error>(hooks)
+    };
+    host.set("scope", Function::new(ctx.clone(), scope)?)?;
+    let here = Rc::clone(session);
+    let copy_args =
+        move |ctx: Ctx<'js>, value: Value<'js>| here.copy(&ctx, &value, ("the args of workflow()", "INVALID_ARGUMENT"));
+    host.set("copyArgs", Function::new(ctx.clone(), copy_args)?)?;
+    let here = Rc::clone(session);
+    let copy_value = move |ctx: Ctx<'js>, value: Value<'js>, name: String| {
+        let what = format!("what the saved workflow {name:?} returned");
+        here.copy(&ctx, &value, (&what, "RESULT_UNSERIALIZABLE"))
+    };
+    host.set("copyValue", Function::new(ctx.clone(), copy_value)?)?;
+    let here = Rc::clone(session);
+    let threw = move |name: String, error: Value<'js>| here.saved_threw(&name, &error);
+    host.set("savedThrew", Function::new(ctx.clone(), threw)?)
+}
+
+fn agent_hook<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, scope: &Rc<Scope>) -> Result<Function<'js>> {
+    let (session, scope) = (Rc::clone(session), Rc::clone(scope));
     let hook = move |ctx: Ctx<'js>, prompt: Opt<Value<'js>>, options: Opt<Value<'js>>| {
         let (promise, resolve, reject) = ctx.promise()?;
         let deferred = Deferred {
@@ -55,7 +99,7 @@ fn agent_hook<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>) -> Result<Functio
         let undefined = || Value::new_undefined(ctx.clone());
         let prompt = prompt.0.unwrap_or_else(undefined);
         let options = options.0.unwrap_or_else(undefined);
-        call_agent(&session, &prompt, &options, deferred)?;
+        call_agent((&session, &scope), &prompt, &options, deferred)?;
         Ok::<Promise<'js>, Error>(promise)
     };
     Function::new(ctx.clone(), hook)?.with_name("agent")?.with_length(2)
@@ -63,12 +107,12 @@ fn agent_hook<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>) -> Result<Functio
 
 /// Accepts a call or rejects its promise.
 fn call_agent<'js>(
-    session: &Session<'js>,
+    (session, scope): (&Session<'js>, &Scope),
     prompt: &Value<'js>,
     options: &Value<'js>,
     deferred: Deferred<'js>,
 ) -> Result<()> {
-    match accept(session, prompt, options) {
+    match accept(session, scope, prompt, options) {
         Ok((call, prompt)) => {
             let name = session.name_call(&call.label);
             let accepted = Accepted {
@@ -84,8 +128,8 @@ fn call_agent<'js>(
     }
 }
 
-fn phase_hook<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>) -> Result<Function<'js>> {
-    let session = Rc::clone(session);
+fn phase_hook<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, scope: &Rc<Scope>) -> Result<Function<'js>> {
+    let (session, scope) = (Rc::clone(session), Rc::clone(scope));
     let hook = move |title: Opt<Value<'js>>| {
         session.throw_if_cancelled()?;
         let title = text_argument(&session, "phase", title.0)?;
@@ -93,8 +137,8 @@ fn phase_hook<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>) -> Result<Functio
             let failure = Failure::new("INVALID_ARGUMENT", "phase() takes a string that is not empty");
             return Err(session.throw(&failure));
         }
-        let title = session.output.borrow_mut().phase(&title);
-        session.phase.replace(Some(title));
+        let title = session.output.borrow_mut().phase(&scope.title(&title));
+        scope.phase.replace(Some(title));
         Ok::<(), Error>(())
     };
     Function::new(ctx.clone(), hook)?.with_name("phase")?.with_length(1)

@@ -4,7 +4,7 @@ use rquickjs::context::EvalOptions;
 use rquickjs::{CatchResultExt, CaughtError, Ctx, Function, Value};
 
 use crate::protocol::{Load, Rejection};
-use crate::script::{HEAD, Position, TAIL};
+use crate::script::{HEAD, Position, SAVED_HEAD, SAVED_TAIL, TAIL};
 
 /// Makes evaluation end before the first statement of what follows. All of a text is parsed before any is evaluated,
 /// so that this is a check of the whole of it.
@@ -21,6 +21,19 @@ const DECLARATION_END: &str = "\n}}";
 ///
 /// It does not parse, or is more than the body of a function.
 pub(super) fn load<'js>(ctx: &Ctx<'js>, script: &Load) -> Result<Function<'js>, Rejection> {
+    load_between(ctx, script, (HEAD, TAIL))
+}
+
+/// The function of a saved workflow that another one runs. It takes `args` and the hooks, and gives a promise.
+///
+/// # Errors
+///
+/// It does not parse, or is more than the body of a function.
+pub(super) fn load_saved<'js>(ctx: &Ctx<'js>, script: &Load) -> Result<Function<'js>, Rejection> {
+    load_between(ctx, script, (SAVED_HEAD, SAVED_TAIL))
+}
+
+fn load_between<'js>(ctx: &Ctx<'js>, script: &Load, (head, tail): (&str, &str)) -> Result<Function<'js>, Rejection> {
     let body = script.body.as_str();
     if let Some(byte) = body.find('\0') {
         return Err(Rejection {
@@ -38,9 +51,9 @@ pub(super) fn load<'js>(ctx: &Ctx<'js>, script: &Load) -> Result<Function<'js>, 
         Err(CaughtError::Value(value)) if value.as_int() == Some(0) => {}
         other => return Err(rejection(other.err(), body, GUARD.len() + DECLARATION.len())),
     }
-    match evaluate([HEAD, body, TAIL].concat()) {
-        Ok(value) => value.into_function().ok_or_else(|| rejection(None, body, HEAD.len())),
-        Err(error) => Err(rejection(Some(error), body, HEAD.len())),
+    match evaluate([head, body, tail].concat()) {
+        Ok(value) => value.into_function().ok_or_else(|| rejection(None, body, head.len())),
+        Err(error) => Err(rejection(Some(error), body, head.len())),
     }
 }
 

@@ -6,6 +6,7 @@
   const { apply, construct, ownKeys } = Reflect;
   const { defineProperty, freeze, getOwnPropertyDescriptor } = Object;
   const { isArray } = Array;
+  const { stringify } = JSON;
   const { toWellFormed } = String.prototype;
   const PlainError = Error;
   const PlainPromise = Promise;
@@ -104,6 +105,31 @@
     });
   };
 
+  const { workflow: inner } = {
+    workflow: async (name) => {
+      const named = typeof name === 'string' ? stringify(name) : '…';
+      throw fail('NESTING', `workflow(${named}) is not supported inside of a saved workflow that workflow() runs: there is one level`);
+    },
+  };
+  freeze(inner);
+
+  // A saved workflow works within the run: its members, limits and time are the run's. What it is given and what it
+  // returns are copies, as for a run of its own.
+  const workflow = async (name, args) => {
+    host.checkCancelled();
+    const given = host.copyArgs(args);
+    const run = await host.saved(name);
+    const { agent, phase } = host.scope(name);
+    let value;
+    try {
+      value = await run(given, freeze(agent), freeze(phase), inner);
+    } catch (error) {
+      host.savedThrew(name, error);
+      throw error;
+    }
+    return host.copyValue(value, name);
+  };
+
   // The clock stands where the run began, and chance is made from its seed, so that a run which is resumed sees the
   // same. Everything else about dates is the engine's own, and its constructor is out of reach.
   const EngineDate = Date;
@@ -131,7 +157,7 @@
 
   const mute = () => host.consoleUsed();
   const console = freeze({ log: freeze(mute), info: mute, warn: mute, error: mute, debug: mute, trace: mute });
-  const globals = { agent: host.agent, parallel, pipeline, phase: host.phase, log: host.log, console };
+  const globals = { agent: host.agent, parallel, pipeline, phase: host.phase, log: host.log, workflow, console };
   for (const name of ownKeys(globals)) {
     freeze(globals[name]);
     defineProperty(globalThis, name, { value: globals[name], writable: true, configurable: true, enumerable: false });

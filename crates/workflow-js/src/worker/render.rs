@@ -9,7 +9,7 @@ use super::control::Control;
 use super::kind::kind_of;
 use super::plain::{Rules, to_plain};
 use super::prelude::Prelude;
-use crate::script::{HEAD, Position, excerpt};
+use crate::script::{Position, excerpt};
 use crate::text::{cut_bytes, cut_chars};
 
 const MAX_MESSAGE_BYTES: usize = 4_096;
@@ -20,6 +20,8 @@ const MAX_FRAMES: usize = 8;
 pub(super) struct Source<'a> {
     pub(super) file: &'a str,
     pub(super) body: &'a str,
+    /// What stands before the body on its first line.
+    pub(super) head: &'a str,
 }
 
 /// A thrown value: an error by its name, message and place in the script, anything else by its kind and value.
@@ -124,14 +126,14 @@ fn own_frames<'a>(stack: &'a str, source: Source<'a>) -> impl Iterator<Item = Fr
             .strip_prefix(source.file)?
             .strip_prefix(':')?;
         let (line, column) = place.split_once(':')?;
-        let position = body_position(line.parse().ok()?, column.parse().ok()?)?;
+        let position = body_position(line.parse().ok()?, column.parse().ok()?, source.head)?;
         Some(Frame { function, position })
     })
 }
 
-/// The place in the body; its first line has [`HEAD`] before it.
-fn body_position(line: usize, column: usize) -> Option<Position> {
-    let before = if line == 1 { HEAD.len() } else { 0 };
+/// The place in the body; its first line has the head before it.
+fn body_position(line: usize, column: usize, head: &str) -> Option<Position> {
+    let before = if line == 1 { head.len() } else { 0 };
     let column = column.saturating_sub(before).max(1);
     (line > 0).then_some(Position { line, column })
 }
@@ -144,10 +146,12 @@ pub(super) fn place_of(stack: &str, source: Source<'_>) -> Option<Position> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::script::HEAD;
 
     const SOURCE: Source<'_> = Source {
         file: "workflow:x",
         body: "a\nb",
+        head: HEAD,
     };
 
     #[test]

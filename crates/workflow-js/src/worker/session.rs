@@ -15,7 +15,9 @@ use super::notes::Notes;
 use super::output::Output;
 use super::prelude::Prelude;
 use super::render::{Source, describe_briefly, place_of};
+use super::saved::SavedScripts;
 use crate::protocol::{Load, Reply, Setup, ToWorker};
+use crate::script::HEAD;
 
 /// What the hooks and the loop share. No borrow of a cell may last while script runs, since script calls hooks.
 pub(super) struct Session<'js> {
@@ -27,7 +29,7 @@ pub(super) struct Session<'js> {
     pub(super) prelude: OnceCell<Prelude<'js>>,
     pub(super) output: Rc<RefCell<Output>>,
     pub(super) calls: RefCell<Calls<'js>>,
-    pub(super) phase: RefCell<Option<String>>,
+    pub(super) saved: RefCell<SavedScripts<'js>>,
     pub(super) notes: RefCell<Notes>,
 }
 
@@ -62,6 +64,7 @@ impl<'js> Session<'js> {
         Source {
             file: &self.script.file,
             body: &self.script.body,
+            head: HEAD,
         }
     }
 
@@ -145,7 +148,7 @@ impl<'js> Session<'js> {
             if main.state() != PromiseState::Pending {
                 return Ok(self.settled(main));
             }
-            if !self.calls.borrow().is_waiting() {
+            if !self.calls.borrow().is_waiting() && !self.saved.borrow().is_waiting() {
                 return Ok(if self.control.is_cancelled() {
                     Ending::Cancelled
                 } else {
@@ -178,8 +181,10 @@ impl<'js> Session<'js> {
     fn handle(&self, message: ToWorker) -> Result<()> {
         match message {
             ToWorker::Reply { seq, reply } => self.handle_reply(seq, reply),
+            ToWorker::Saved(saved) => self.got_saved(saved),
             ToWorker::Cancel => {
-                let promises = self.calls.borrow_mut().abandon();
+                let mut promises = self.calls.borrow_mut().abandon();
+                promises.extend(self.saved.borrow_mut().abandon());
                 promises
                     .iter()
                     .try_for_each(|promise| promise.reject(self.prelude(), &Failure::cancelled()))

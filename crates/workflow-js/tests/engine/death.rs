@@ -251,7 +251,7 @@ fn worker_with(body: &str) -> (tokio::process::Child, Vec<u8>) {
         "max_address_space_bytes": 0, "max_cpu_seconds": 60, "niceness": 0, "max_heap_bytes": 1 << 24,
         "max_stack_bytes": 1 << 20, "max_slice_ms": 600_000, "max_frame_bytes": 1 << 20, "max_calls_in_flight": 1,
         "max_items_per_call": 1, "max_log_bytes": 64, "max_phase_chars": 8, "max_narration_per_second": 1,
-        "max_prompt_bytes": 64, "max_options_bytes": 64, "max_result_bytes": 64,
+        "max_prompt_bytes": 64, "max_options_bytes": 64, "max_result_bytes": 64, "max_args_bytes": 64,
     } });
     let load = json!({ "Load": { "file": "workflow:x", "body": body } });
     let frames = [setup, load, go()].iter().flat_map(frame).collect();

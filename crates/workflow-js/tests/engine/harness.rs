@@ -87,6 +87,7 @@ impl Harness {
             max_total_agents: None,
             depth: 0,
             origin: None,
+            saved: None,
             members: Arc::new(self.members.clone()),
             cancel: CancellationToken::new(),
         }

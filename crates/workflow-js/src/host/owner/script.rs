@@ -46,6 +46,11 @@ impl Owner {
                 });
                 self.start_members();
             }
+            FromWorker::Saved { name } => {
+                if let Err(problem) = self.look_up_saved(name) {
+                    return Some(self.fail(broken(&problem)));
+                }
+            }
             FromWorker::Finished(finished) => return Some(self.on_finished(finished)),
             FromWorker::Loaded | FromWorker::Rejected(_) => {
                 return Some(self.fail(broken("it loaded its script twice")));
