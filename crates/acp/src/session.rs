@@ -138,6 +138,11 @@ impl OpenSession {
         ready.map_err(|error| RequestError::AuthRequired(error.message().to_owned()))
     }
 
+    /// Whether a prompt has not been answered yet.
+    pub(crate) fn is_prompted(&self) -> bool {
+        self.prompting().in_flight
+    }
+
     /// Stops the turn in flight; without one it does nothing, now and later.
     pub(crate) fn cancel(&self) {
         let mut prompting = self.prompting();

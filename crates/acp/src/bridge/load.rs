@@ -5,6 +5,9 @@
 //! and a load shows it, as fast as the client takes it. Then the agent starts, and only then is the session one that can
 //! be prompted.
 //!
+//! A session that is open on this very connection is taken up anew: it is closed first, once it is certain that the
+//! request means it, so that the folders and servers of the request count. One with a prompt in flight is left alone.
+//!
 //! The end of the request, of the session or of the connection ends a load between two pages; place and lock are free
 //! before it is answered.
 
@@ -112,6 +115,11 @@ impl Load {
 
     async fn open(&self) -> Result<Setup, RequestError> {
         let bridge = self.place.bridge();
+        if self.place.is_open() {
+            self.check(&self.stored_header().await?).await?;
+            self.go_on()?;
+            self.place.make_way().await;
+        }
         let (store, id) = (bridge.options.sessions.clone(), self.place.id().clone());
         let opening = blocking(move || store.open(&id)).await??;
         self.go_on()?;
@@ -169,6 +177,13 @@ impl Load {
         let id = self.place.id().clone();
         bridge.publish(OpenSession::new(id, agent, view)).await?;
         Ok(setup)
+    }
+
+    /// What the store knows of the session, whoever has it open.
+    async fn stored_header(&self) -> Result<SessionHeader, RequestError> {
+        let (store, id) = (self.place.bridge().options.sessions.clone(), self.place.id().clone());
+        let stored = blocking(move || store.read(&id)).await??;
+        Ok(stored.header().clone())
     }
 
     /// Whether this is a session for clients, and the one that this client means. Gives its folder.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 use weft_types::SessionId;
@@ -35,6 +35,8 @@ pub(super) struct Place {
     bridge: Arc<Bridge>,
     id: SessionId,
     coming: Coming,
+    /// The session as it is open here, until it has been closed to make way for this one.
+    before: Mutex<Option<Arc<OpenSession>>>,
 }
 
 impl fmt::Debug for Place {
@@ -56,24 +58,52 @@ impl Place {
     pub(super) fn stop(&self) -> &CancellationToken {
         &self.coming.stop
     }
+
+    /// Whether the session is open here still.
+    pub(super) fn is_open(&self) -> bool {
+        self.before().is_some()
+    }
+
+    /// Closes the session that is open here, if one is: its log is released when this resolves.
+    pub(super) async fn make_way(&self) {
+        let before = self.before().take();
+        if let Some(session) = before {
+            session.close().await;
+        }
+    }
+
+    fn before(&self) -> MutexGuard<'_, Option<Arc<OpenSession>>> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.bridge.table().coming.remove(&self.id);
+        let before = self.before().take();
+        let mut table = self.bridge.table();
+        table.coming.remove(&self.id);
+        // It was not closed, so that it stays as it is; unless nobody would close it any more.
+        if let Some(session) = before.filter(|_| !table.closed) {
+            table.open.insert(self.id.clone(), session);
+        }
+        drop(table);
         self.coming.over.cancel();
     }
 }
 
 impl Bridge {
-    /// Takes the place of a session.
+    /// Takes the place of a session. One that is open here already makes way, but for one with a prompt in flight: the
+    /// place holds it until it is closed, and puts it back if it never is.
     pub(super) fn reserve(self: &Arc<Self>, id: SessionId) -> Result<Place, RequestError> {
         let mut table = self.table();
-        if table.open.contains_key(&id) || table.coming.contains_key(&id) {
-            return Err(RequestError::invalid(format!(
-                "session {id} is open on this connection already; go on with it, or close it first"
-            )));
+        let refused = |why: &str| Err(RequestError::invalid(format!("session {id} {why}")));
+        if table.coming.contains_key(&id) {
+            return refused("is being opened on this connection already; wait for the answer to that");
         }
+        if table.open.get(&id).is_some_and(|open| open.is_prompted()) {
+            return refused("has a prompt in flight on this connection; wait for its answer or cancel it first");
+        }
+        let before = table.open.remove(&id);
         let most = self.options.max_sessions.get();
         if table.open.len() + table.coming.len() >= most {
             return Err(RequestError::Internal(format!(
@@ -89,6 +119,7 @@ impl Bridge {
             bridge: Arc::clone(self),
             id,
             coming,
+            before: Mutex::new(before),
         })
     }
 

@@ -2,6 +2,7 @@
 
 mod damage;
 mod end;
+mod open_here;
 mod refused;
 
 use serde_json::{Value, json};

@@ -30,6 +30,8 @@ pub(super) struct Session {
     /// Resumes that are not answered yet.
     resumes: usize,
     cards: BTreeMap<String, CardState>,
+    /// The cards from before the load or resume that is under way.
+    before: BTreeMap<String, CardState>,
 }
 
 impl Session {
@@ -37,7 +39,8 @@ impl Session {
         self.opened || self.closed || self.loads + self.resumes > 0
     }
 
-    /// A load names the session; unless it is open, the replay starts its cards anew.
+    /// A load names the session, and the replay starts its cards anew; unless a turn is running, which the agent must
+    /// leave as it is.
     pub(super) fn begin_load(&mut self) {
         self.loads += 1;
         self.reopen();
@@ -50,15 +53,25 @@ impl Session {
     }
 
     fn reopen(&mut self) {
-        if !self.opened {
+        let is_first = self.loads + self.resumes == 1;
+        if is_first && self.prompts == 0 {
             self.closed = false;
-            self.cards.clear();
+            self.before = std::mem::take(&mut self.cards);
+        }
+    }
+
+    /// A load or resume was answered. One that was refused changes nothing.
+    fn reopened(&mut self, succeeded: bool) {
+        self.opened |= succeeded;
+        let before = std::mem::take(&mut self.before);
+        if !succeeded && self.cards.is_empty() {
+            self.cards = before;
         }
     }
 
     pub(super) fn end_load(&mut self, succeeded: bool) -> Vec<Found> {
         self.loads = self.loads.saturating_sub(1);
-        self.opened |= succeeded;
+        self.reopened(succeeded);
         match succeeded && self.prompts == 0 {
             true => self.open_cards("its load was answered"),
             false => Vec::new(),
@@ -67,7 +80,7 @@ impl Session {
 
     pub(super) fn end_resume(&mut self, succeeded: bool) {
         self.resumes = self.resumes.saturating_sub(1);
-        self.opened |= succeeded;
+        self.reopened(succeeded);
     }
 
     pub(super) fn end_prompt(&mut self) -> Vec<Found> {

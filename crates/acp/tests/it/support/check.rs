@@ -36,9 +36,11 @@ impl Check {
         }
         if method == "session/load"
             && let Some(session) = message["params"]["sessionId"].as_str()
-            && !self.sessions.contains(session)
+            && self.prompts.get(session).is_none_or(|prompts| *prompts == 0)
+            && self.loads.insert(session.to_owned())
         {
-            self.loads.insert(session.to_owned());
+            // A replay announces them anew, also those of a session that is open.
+            self.calls.retain(|(of, _), _| of != session);
         }
         self.asked
             .insert(id.to_string(), (method.to_owned(), message["params"].clone()));
@@ -99,12 +101,13 @@ impl Check {
                 self.sessions.insert(session.to_owned());
             }
             ("session/resume", Some(session)) if went_well => {
-                assert!(self.sessions.insert(session.to_owned()), "resumed twice: {message}");
+                self.sessions.insert(session.to_owned());
             }
             ("session/close" | "session/delete", Some(session)) if went_well => self.forget(session),
-            ("session/load", Some(session)) if !self.sessions.contains(session) && !self.is_loading(session) => {
-                self.forget(session);
-            }
+            ("session/load", Some(session)) if !self.is_loading(session) => match self.sessions.contains(session) {
+                true => drop(self.loads.remove(session)),
+                false => self.forget(session),
+            },
             _ => {}
         }
         if method == "session/prompt"

@@ -22,6 +22,34 @@ fn a_load_replays_cards_before_its_response_and_after_a_close() {
 }
 
 #[test]
+fn a_load_of_an_open_session_replays_its_cards_and_one_that_is_refused_changes_nothing() {
+    let cards = [
+        card("tool_call in_progress", json!({})),
+        card("tool_call_update completed", json!({})),
+    ];
+    let mut rows = whole_prompt(cards.clone());
+    let load = |id| ask(id, "session/load", &json!({"sessionId": "a"}));
+    rows.push(load(2));
+    rows.extend(cards.clone());
+    rows.push(result(2, &json!({})));
+    check(&rows, &[]);
+    rows.push(load(3));
+    rows.push(error(3));
+    rows.push(ask(4, "session/prompt", &json!({"sessionId": "a"})));
+    rows.extend(cards);
+    check(&rows, &[(14, Rule::CardOrder), (15, Rule::CardOrder)]);
+}
+
+#[test]
+fn a_load_during_a_turn_does_not_announce_its_cards_again() {
+    let mut rows = in_prompt([card("tool_call in_progress", json!({}))]);
+    rows.push(ask(2, "session/load", &json!({"sessionId": "a"})));
+    rows.push(card("tool_call in_progress", json!({})));
+    let again = rows.len();
+    check(&rows, &[(again, Rule::CardOrder)]);
+}
+
+#[test]
 fn g14_a_load_that_shows_progress_or_leaves_a_card_open_is_found() {
     let load = |update: Row| {
         vec![
