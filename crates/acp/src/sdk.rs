@@ -271,9 +271,11 @@ impl<T: JsonRpcResponse + From<Setup>> SetupAnswer<T> {
         }
     }
 
-    fn give(self, outcome: Result<Setup, RequestError>) {
-        if let Ok(setup) = &outcome {
-            self.behind.put(self.responder.raw_id(), setup.behind());
+    /// What the client has not been told of the session's commands goes directly behind the answer: it may know the
+    /// session only then.
+    fn give(self, mut outcome: Result<Setup, RequestError>) {
+        if let Ok(setup) = &mut outcome {
+            self.behind.put(self.responder.raw_id(), setup.take_commands());
         }
         answer(self.responder, outcome.map(T::from));
     }

@@ -105,10 +105,16 @@ impl Load {
             self.place.stop().cancel();
             pending::<Infallible>().await
         };
-        let outcome = tokio::select! {
+        let mut outcome = tokio::select! {
             outcome = self.open() => outcome,
             never = withdrawal => match never {},
         };
+        if let Ok(setup) = &mut outcome
+            && self.request.replay
+        {
+            // They are part of what is shown, and nothing of that comes behind the answer.
+            self.place.bridge().outbox.update(&setup.take_commands());
+        }
         answer(outcome);
         // The place is given up only now: who waits for it is answered later.
     }

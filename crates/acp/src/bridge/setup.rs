@@ -35,12 +35,11 @@ impl Setup {
         }
     }
 
-    /// The lines that go directly behind the answer, since the client knows the session only then; none if there is
-    /// nothing to add.
-    pub(crate) fn behind(&self) -> Vec<u8> {
+    /// The line that tells the session's commands; empty if there are none, or if it was taken before.
+    pub(crate) fn take_commands(&mut self) -> Vec<u8> {
         let mut line = Vec::new();
         if !self.commands.is_empty() {
-            let update = schema::AvailableCommandsUpdate::new(self.commands.clone());
+            let update = schema::AvailableCommandsUpdate::new(std::mem::take(&mut self.commands));
             let update = schema::SessionUpdate::AvailableCommandsUpdate(update);
             wire::write_update(
                 &mut line,

@@ -68,11 +68,13 @@ async fn ord01_the_commands_follow_the_answer_that_gives_the_session() {
             json!({ "name": "yours", "description": "Does yours." }),
         ]
     );
-    for method in ["session/load", "session/resume"] {
+    // What a load shows ends with its answer; a resume shows nothing before it.
+    for (method, before) in [("session/load", 1), ("session/resume", 0)] {
         client.call("session/close", json!({ "sessionId": session })).await;
         client.commands.clear();
         let params = json!({ "sessionId": session, "cwd": "/", "mcpServers": [] });
         assert_eq!(client.call(method, params).await["result"], json!({}));
+        assert_eq!(client.commands.len(), before, "{method}");
         client.prompt(&session, "hi").await;
         assert_eq!(client.commands.len(), 1, "{method}");
     }
