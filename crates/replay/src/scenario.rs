@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use script::Script;
 pub(crate) use step::{
-    Action, Await, ExpectError, ListSessions, NewSession, Prompt, Request, Restart, SetOption, Signal, SignalName,
-    SignalTarget, WaitUpdate, WriteFile,
+    Action, Await, ExpectError, ListSessions, NewSession, OpenFile, Prompt, Request, Restart, SetOption, Signal,
+    SignalName, SignalTarget, WaitUpdate, WriteFile,
 };
 
 /// A scenario that cannot be played because of how it is written.

@@ -7,12 +7,14 @@
 mod command;
 mod error;
 mod exchange;
+mod files;
 mod lines;
 mod message;
 mod permission;
 mod process;
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tokio::process::{ChildStdin, ChildStdout};
@@ -20,6 +22,7 @@ use tokio::time::{Instant, timeout_at};
 
 pub use command::{WireCommand, WireLimits};
 pub use error::{RpcError, WireError};
+use files::Files;
 use lines::Lines;
 pub use message::{Finished, Message, RequestId, Response};
 pub use permission::PermissionAnswer;
@@ -47,6 +50,7 @@ pub struct WireClient {
     open: HashSet<RequestId>,
     responses: HashMap<RequestId, Response>,
     permissions: Permissions,
+    files: Files,
     /// Per session, the row behind the last one that a wait has looked at.
     seen: HashMap<String, usize>,
 }
@@ -74,6 +78,7 @@ impl WireClient {
             open: HashSet::new(),
             responses: HashMap::new(),
             permissions: Permissions::default(),
+            files: Files::default(),
             seen: HashMap::new(),
         })
     }
@@ -190,6 +195,17 @@ impl WireClient {
     /// Appends answers for the permission questions to come. With none left, a question is cancelled.
     pub fn answer_permissions(&mut self, answers: impl IntoIterator<Item = PermissionAnswer>) {
         self.permissions.queue(answers);
+    }
+
+    /// Answers the requests for files that these client capabilities promise, as an editor does: what it has open counts
+    /// before what is on the disk, and what is written is saved at once. Nothing is promised before this.
+    pub fn offer_files(&mut self, capabilities: &Value) {
+        self.files.offer(capabilities);
+    }
+
+    /// Has the file open, with a text that is not saved.
+    pub fn open_file(&mut self, path: PathBuf, text: String) {
+        self.files.open(path, text);
     }
 
     /// Cancels the turn of a session and answers its held permission questions, as a client must.

@@ -9,8 +9,8 @@ use super::missed::Missed;
 use super::{StepError, signal};
 use crate::normalise::HARNESS;
 use crate::scenario::{
-    Action, Await, ExpectError, ListSessions, NewSession, Prompt, Request, Restart, SetOption, Signal, SignalName,
-    SignalTarget, WaitUpdate, WriteFile,
+    Action, Await, ExpectError, ListSessions, NewSession, OpenFile, Prompt, Request, Restart, SetOption, Signal,
+    SignalName, SignalTarget, WaitUpdate, WriteFile,
 };
 use crate::{Exit, Finished, RequestId, Response, Row, WireClient, WireCommand, WireError};
 
@@ -130,6 +130,10 @@ impl<'a> Player<'a> {
                 self.harness("gate/wait", params).await
             }
             Action::WriteFile(file) => self.write_file(file),
+            Action::OpenFile(OpenFile { name, text }) => {
+                self.client.open_file(self.cwd.join(name), text.clone());
+                Ok(())
+            }
             Action::Signal(signal) => self.signal(signal),
             Action::CloseStdin(_) => {
                 self.client.close_stdin();
@@ -151,6 +155,7 @@ impl<'a> Player<'a> {
             "clientCapabilities": capabilities,
             "clientInfo": {"name": "weft-replay", "version": "1"},
         });
+        self.client.offer_files(&params["clientCapabilities"]);
         self.client.request("initialize", params).await?;
         Ok(())
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-use super::step::Action;
+use super::step::{Action, OpenFile, WriteFile};
 use super::{ScenarioError, line_of};
 
 /// What a client does, step by step.
@@ -89,10 +89,11 @@ impl Names {
             Action::Request(request) => define("response", &request.name, &mut self.responses),
             Action::Await(awaited) => take(&awaited.response, &mut self.responses),
             Action::ExpectError(expected) => take(&expected.response, &mut self.responses),
-            Action::WriteFile(file) if file.name.is_empty() || file.name.contains(['/', '\\']) => Err(format!(
-                "found the file name {:?}, expected one without a folder",
-                file.name
-            )),
+            Action::WriteFile(WriteFile { name, .. }) | Action::OpenFile(OpenFile { name, .. })
+                if name.is_empty() || name.contains(['/', '\\']) =>
+            {
+                Err(format!("found the file name {name:?}, expected one without a folder"))
+            }
             Action::WaitExit(exit) if exit.code.is_some() && exit.signal.is_some() => {
                 Err("found both code and signal, expected one of them".to_owned())
             }

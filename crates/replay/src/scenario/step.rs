@@ -33,6 +33,7 @@ pub(crate) enum Action {
     OpenGate(OpenGate),
     WaitGate(WaitGate),
     WriteFile(WriteFile),
+    OpenFile(OpenFile),
     Signal(Signal),
     CloseStdin(CloseStdin),
     WaitExit(WaitExit),
@@ -173,6 +174,15 @@ pub(crate) struct WriteFile {
     pub(crate) text: String,
 }
 
+/// Has a file of the workspace open in the client's editor, with a text that is not saved.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenFile {
+    /// Its name in the workspace; the file need not be there.
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
 /// Sends a signal.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -258,6 +268,7 @@ impl Action {
             Self::OpenGate(_) => "open_gate",
             Self::WaitGate(_) => "wait_gate",
             Self::WriteFile(_) => "write_file",
+            Self::OpenFile(_) => "open_file",
             Self::Signal(_) => "signal",
             Self::CloseStdin(_) => "close_stdin",
             Self::WaitExit(_) => "wait_exit",
@@ -293,6 +304,7 @@ impl Action {
                 | Self::WaitPermission(_)
                 | Self::AnswerPermission(_)
                 | Self::WriteFile(_)
+                | Self::OpenFile(_)
                 | Self::Signal(_)
                 | Self::WaitExit(_)
                 | Self::Restart(_)

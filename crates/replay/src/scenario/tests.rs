@@ -37,7 +37,7 @@ fn a_mistake_is_named_with_file_line_key_and_what_was_expected() {
     );
     refused(
         "[[step]]\nsleep = {}\n",
-        "client.toml:2: unknown variant `sleep`, expected one of `initialize`, `new_session`, `set_mode`, `set_option`, `prompt`, `request`, `await`, `expect_error`, `wait_update`, `wait_permission`, `answer_permission`, `cancel`, `close_session`, `load_session`, `resume_session`, `list_sessions`, `delete_session`, `open_gate`, `wait_gate`, `write_file`, `signal`, `close_stdin`, `wait_exit`, `restart`",
+        "client.toml:2: unknown variant `sleep`, expected one of `initialize`, `new_session`, `set_mode`, `set_option`, `prompt`, `request`, `await`, `expect_error`, `wait_update`, `wait_permission`, `answer_permission`, `cancel`, `close_session`, `load_session`, `resume_session`, `list_sessions`, `delete_session`, `open_gate`, `wait_gate`, `write_file`, `open_file`, `signal`, `close_stdin`, `wait_exit`, `restart`",
     );
     refused(
         "shape = 1\nstep = []\n",
@@ -120,6 +120,10 @@ fn a_file_is_written_into_the_workspace_itself() {
     refused(
         "[[step]]\nwrite_file = { name = \"../go\" }\n",
         "client.toml:1: found the file name \"../go\", expected one without a folder",
+    );
+    refused(
+        "[[step]]\nopen_file = { name = \"a/b\", text = \"\" }\n",
+        "client.toml:1: found the file name \"a/b\", expected one without a folder",
     );
 }
 

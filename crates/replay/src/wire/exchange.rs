@@ -70,8 +70,11 @@ impl WireClient {
                 Ok(Message::Permission { session })
             }
             (Some(id), Some(method)) => {
-                let error = json!({"code": -32601, "message": format!("this client has no {method}")});
-                self.answer(id, "error", error).await?;
+                let (member, answer) = self.files.answer(method, params).unwrap_or_else(|| {
+                    let message = format!("this client has no {method}");
+                    ("error", json!({"code": -32601, "message": message}))
+                });
+                self.answer(id, member, answer).await?;
                 Ok(Message::Other(value))
             }
             (Some(id), None) => Ok(self.keep_response(id, &value)),

@@ -30,8 +30,8 @@ pub enum Message {
     /// The response to a request of ours; [`WireClient::response`](super::WireClient::response) hands
     /// it over.
     Response(RequestId),
-    /// Anything else: another notification, a request (it was answered with "method not found"), or
-    /// a response to nothing.
+    /// Anything else: another notification, a request (it was answered from the client's files, or with "method not
+    /// found"), or a response to nothing.
     Other(Value),
 }
 
