@@ -1,22 +1,32 @@
-//! Real clients: each takes the built program through a workflow and must be shown it live.
+//! Real clients: each takes the built program through real work and must be shown it live.
 //!
 //! The clients are other people's packages, at the versions that `tests/clients/` pins, installed into
 //! the target folder when they are first needed. Each has a small driver there that prints what the
-//! client was shown, in the form it has on the wire; what that must be is checked here, once for all.
+//! client was shown and asked for, in the form it has on the wire; what that must be is checked here,
+//! once for all.
 
-mod seen;
+mod install;
+mod repository;
+mod servers;
+mod shown;
+mod tour;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use serde::Serialize;
+use serde_json::{Value, json};
 
+use self::install::{copy_files, remake};
+use self::shown::Shown;
 use super::Outcome;
 use crate::command::program;
 use crate::workspace::Workspace;
 
 /// A client, called by its folder in `tests/clients/`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Client {
     /// The Python SDK.
     Python,
@@ -26,16 +36,46 @@ enum Client {
     Acpx,
 }
 
-/// One client at work: where its packages are and where the agent it drives lives.
+/// What a client takes the agent through, called by the folder of its scenario in `tests/clients/`.
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    /// A workflow of two phases.
+    Tour,
+    /// A search, edits and a command in a repository of a few thousand files.
+    Repository,
+    /// Tools of an MCP server that others wrote.
+    Servers,
+}
+
+/// One client at work: where its packages are and what they come from.
 struct Stage<'a> {
     workspace: &'a Workspace,
     client: Client,
     sources: PathBuf,
     installed: PathBuf,
-    home: PathBuf,
 }
 
-/// Takes every client that can be installed through the scenario.
+/// One job of one client: the folders it has to itself.
+struct Scene<'a> {
+    stage: &'a Stage<'a>,
+    /// The agent's home, with the scenario's configuration and model.
+    home: PathBuf,
+    /// Where the session works.
+    folder: PathBuf,
+}
+
+/// What a driver is told to do. acpx knows prompts only, and one at a time.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Task {
+    cwd: PathBuf,
+    prompts: Vec<Value>,
+    /// The texts of files that are open and not saved.
+    unsaved: BTreeMap<PathBuf, String>,
+    mcp_servers: Vec<Value>,
+}
+
+/// Takes every client that can be installed through its jobs.
 pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Outcome> {
     let mut left_out = Vec::new();
     for client in [Client::Python, Client::TypeScript, Client::Acpx] {
@@ -46,9 +86,12 @@ pub(super) fn check(workspace: &Workspace) -> anyhow::Result<Outcome> {
             left_out.push(format!("{}: {error:#}", client.name()));
             continue;
         }
-        let shown = stage.drive(&workspace.built("weft"))?;
-        let seen = seen::check(&shown).with_context(|| format!("{} was not shown the workflow", client.name()))?;
-        println!("{seen}");
+        for job in client.jobs() {
+            let scene = stage.scene(*job)?;
+            let seen = job.take(&scene);
+            let seen = seen.with_context(|| format!("{}, taken through the {}", client.name(), job.name()))?;
+            println!("{}: {seen}", job.name());
+        }
     }
     if left_out.is_empty() {
         return Ok(Outcome::Passed);
@@ -68,121 +111,115 @@ impl Client {
         }
     }
 
-    /// The file that pins the packages.
-    fn pins(self) -> &'static str {
+    fn jobs(self) -> &'static [Job] {
         match self {
-            Self::Python => "requirements.txt",
-            Self::TypeScript | Self::Acpx => "package.json",
+            Self::Python | Self::Acpx => &[Job::Tour, Job::Repository],
+            // The server is an npm package too, and its driver can cancel.
+            Self::TypeScript => &[Job::Tour, Job::Repository, Job::Servers],
+        }
+    }
+}
+
+impl Job {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tour => "tour",
+            Self::Repository => "repository",
+            Self::Servers => "servers",
+        }
+    }
+
+    /// Does it and says what was seen.
+    fn take(self, scene: &Scene) -> anyhow::Result<String> {
+        match self {
+            Self::Tour => tour::take(scene),
+            Self::Repository => repository::take(scene),
+            Self::Servers => servers::take(scene),
         }
     }
 }
 
 impl<'a> Stage<'a> {
     fn new(workspace: &'a Workspace, client: Client) -> Self {
-        let installed = workspace.target.join("clients").join(client.name());
         Self {
             workspace,
             client,
             sources: workspace.root.join("tests/clients").join(client.name()),
-            home: installed.join("home"),
-            installed,
+            installed: workspace.target.join("clients").join(client.name()),
         }
     }
 
-    /// Installs the client's packages, unless those that are pinned are there.
-    fn install(&self) -> anyhow::Result<()> {
-        let pins = std::fs::read(self.sources.join(self.client.pins()))?;
-        let done = self.installed.join("installed");
-        if std::fs::read(&done).is_ok_and(|before| before == pins) {
-            return Ok(());
-        }
-        remake(&self.installed)?;
-        copy_files(&self.sources, &self.installed)?;
-        match self.client {
-            Client::Python => {
-                let workspace = self.workspace;
-                workspace.run(program("python3").args(["-m", "venv"]).arg(self.installed.join("venv")))?;
-                let mut pip = program(self.installed.join("venv/bin/pip"));
-                pip.args(["install", "--quiet", "--no-deps", "--requirement"]);
-                workspace.run(pip.arg(self.installed.join(self.client.pins())))?;
-            }
-            Client::TypeScript | Client::Acpx => {
-                let mut npm = program("npm");
-                npm.current_dir(&self.installed);
-                self.workspace.run(npm.args([
-                    "install",
-                    "--no-package-lock",
-                    "--no-audit",
-                    "--no-fund",
-                    "--loglevel=error",
-                ]))?;
-            }
-        }
-        std::fs::write(done, pins)?;
-        Ok(())
+    /// Fresh folders for a job.
+    fn scene(&'a self, job: Job) -> anyhow::Result<Scene<'a>> {
+        let (home, folder) = (self.installed.join("home"), self.installed.join("workspace"));
+        remake(&home)?;
+        remake(&folder)?;
+        copy_files(&self.sources.with_file_name(job.name()), &home)?;
+        Ok(Scene {
+            stage: self,
+            home,
+            // As the agent will name it.
+            folder: folder
+                .canonicalize()
+                .context("failed to find the folder that was just made")?,
+        })
+    }
+}
+
+impl Scene<'_> {
+    fn client(&self) -> Client {
+        self.stage.client
     }
 
-    /// Has the client drive the program through the scenario, and returns what the client printed.
-    fn drive(&self, weft: &Path) -> anyhow::Result<String> {
-        let scenario = self.sources.with_file_name("scenario");
-        remake(&self.home)?;
-        copy_files(&scenario, &self.home)?;
-        let folder = self.home.join("workspace");
-        std::fs::create_dir(&folder)?;
-        let mut driver = self.driver(weft, &folder);
+    /// Where a file of the driver's is, beside the packages it uses.
+    fn installed(&self, name: &str) -> PathBuf {
+        self.stage.installed.join(name)
+    }
+
+    /// A task of these prompts, without anything else.
+    fn task<const N: usize>(&self, prompts: [&str; N]) -> Task {
+        Task {
+            cwd: self.folder.clone(),
+            prompts: prompts.map(|text| json!({ "text": text })).into(),
+            unsaved: BTreeMap::new(),
+            mcp_servers: Vec::new(),
+        }
+    }
+
+    /// Has the client take the program through the task, and reads what the client printed.
+    fn drive(&self, task: &Task) -> anyhow::Result<Shown> {
+        let weft = self.stage.workspace.built("weft");
+        let mut driver = match self.client() {
+            Client::Acpx => self.acpx(&weft, task),
+            Client::Python => self.driver(self.installed("venv/bin/python"), "drive.py", &weft, task)?,
+            Client::TypeScript => self.driver("node".into(), "drive.mjs", &weft, task)?,
+        };
         driver.env("WEFT_HOME", &self.home).env("HOME", &self.home);
-        self.workspace.capture(&mut driver)
+        Shown::read(&self.capture(&mut driver)?)
     }
 
-    fn driver(&self, weft: &Path, folder: &Path) -> Command {
-        const PROMPT: &str = "Look at the files.";
-        let mut driver = match self.client {
-            Client::Python => program(self.installed.join("venv/bin/python")),
-            Client::TypeScript => program("node"),
-            Client::Acpx => {
-                let programs = self.installed.join("node_modules/.bin");
-                let mut acpx = program(programs.join("node"));
-                acpx.arg(programs.join("acpx"));
-                acpx.arg("--agent")
-                    .arg(format!("{} acp", weft.display()))
-                    .arg("--cwd")
-                    .arg(folder);
-                acpx.args(["--approve-all", "--timeout", "60", "--format", "json", "exec", PROMPT]);
-                return acpx;
-            }
-        };
-        let script = if matches!(self.client, Client::Python) {
-            "drive.py"
-        } else {
-            "drive.mjs"
-        };
-        // From the copy beside the packages: that is where Node.js looks for them.
-        driver
-            .arg(self.installed.join(script))
-            .arg(folder)
-            .arg(PROMPT)
-            .arg(weft)
-            .arg("acp");
-        driver
+    fn acpx(&self, weft: &Path, task: &Task) -> Command {
+        let programs = self.installed("node_modules/.bin");
+        let mut acpx = program(programs.join("node"));
+        acpx.arg(programs.join("acpx"));
+        acpx.arg("--agent").arg(format!("{} acp", weft.display()));
+        acpx.arg("--cwd").arg(&task.cwd);
+        acpx.args(["--approve-all", "--timeout", "60", "--format", "json", "exec"]);
+        acpx.args(task.prompts.iter().filter_map(|prompt| prompt["text"].as_str()));
+        acpx
     }
-}
 
-/// An empty folder of that name.
-fn remake(folder: &Path) -> anyhow::Result<()> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder).with_context(|| format!("failed to remove {}", folder.display()))?;
+    /// The script runs from the copy beside the packages: that is where Node.js looks for them.
+    fn driver(&self, interpreter: PathBuf, script: &str, weft: &Path, task: &Task) -> anyhow::Result<Command> {
+        let file = self.home.join("task.json");
+        std::fs::write(&file, serde_json::to_vec(task)?)?;
+        let mut driver = program(interpreter);
+        driver.arg(self.installed(script)).arg(file).arg(weft).arg("acp");
+        Ok(driver)
     }
-    std::fs::create_dir_all(folder).with_context(|| format!("failed to make {}", folder.display()))
-}
 
-/// Copies the files of a folder that has no folders.
-fn copy_files(from: &Path, to: &Path) -> anyhow::Result<()> {
-    for entry in std::fs::read_dir(from).with_context(|| format!("failed to read {}", from.display()))? {
-        let entry = entry?;
-        if !entry.file_type()?.is_file() {
-            bail!("{} is not a file", entry.path().display());
-        }
-        std::fs::copy(entry.path(), to.join(entry.file_name()))?;
+    /// Runs the command and returns what it wrote to its standard output.
+    fn capture(&self, command: &mut Command) -> anyhow::Result<String> {
+        self.stage.workspace.capture(command)
     }
-    Ok(())
 }
