@@ -160,7 +160,8 @@ impl Shared {
             limits,
             permissions: Arc::new(permissions::open(config, &cwd)?),
             lent: (lent.with(Arc::new(AdditionalDirectories(additional_directories))))
-                .with(Arc::new(self.protected(config))),
+                .with(Arc::new(self.protected(config)))
+                .with(Arc::new(self.store.clone())),
             approver,
             subagents: self.subagents(config, &models, &tools, (limits, &briefing))?,
             briefing,

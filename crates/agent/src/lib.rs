@@ -50,7 +50,7 @@ pub use permission::{KeepError, PermissionMode, Permissions, ProjectRules, RuleE
 pub use schema_answer::{SchemaAnswer, SchemaEnd, SchemaRefused};
 pub use subagent::{
     Activity, ActivityFeed, AgentTool, Child, ChildObservation, HEARTBEAT, InProcess, OpenCall, STRUCTURED_OUTPUT,
-    SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentResult,
-    SubagentRun, SubagentStop, Subagents, children_in, meta_of_run, run_in,
+    StoredAnswer, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest,
+    SubagentResult, SubagentRun, SubagentStop, Subagents, children_in, meta_of_run, run_in,
 };
 pub use trust::{ProjectTrust, ProjectWish};

@@ -10,6 +10,7 @@ mod children;
 mod in_process;
 mod providers;
 mod relay;
+mod stored;
 pub(crate) mod structured;
 mod tool;
 
@@ -27,6 +28,7 @@ pub use activity::{Activity, ActivityFeed, OpenCall};
 pub use children::{Child, ChildObservation};
 pub use in_process::InProcess;
 pub use providers::Subagents;
+pub use stored::StoredAnswer;
 pub use structured::STRUCTURED_OUTPUT;
 pub use tool::{AgentTool, HEARTBEAT, children_in, meta_of_run, run_in};
 

@@ -28,6 +28,6 @@ pub use restore::{LoadError, Restore};
 pub use session::{AppendError, Delta, DeltaKind, Session, SessionUpdate};
 pub use sessions::{InvariantFactory, MemorySessions, Sessions, mint_session_id};
 pub use store::{
-    Damage, FileLayer, FileStore, Follower, Holder, ListQuery, Note, Opening, ReadOnly, RealFiles, SessionList,
-    SessionRow, StoreError, StoreOptions, StoredSession, Verification,
+    Damage, FileLayer, FileStore, Follower, Holder, Journal, ListQuery, Note, Opening, ReadOnly, RealFiles, RunClaim,
+    SessionList, SessionRow, StoreError, StoreOptions, StoredJournal, StoredSession, Verification,
 };

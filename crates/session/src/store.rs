@@ -16,6 +16,7 @@ mod file_log;
 mod files;
 mod follow;
 mod head;
+mod journal;
 mod judge;
 mod layout;
 mod line;
@@ -49,6 +50,7 @@ pub use damage::{Damage, Note, ReadOnly};
 pub use error::StoreError;
 pub use files::{FileLayer, RealFiles};
 pub use follow::Follower;
+pub use journal::{Journal, RunClaim, StoredJournal};
 pub use list::{ListQuery, SessionList, SessionRow};
 pub use lock::Holder;
 pub use opening::Opening;
@@ -73,6 +75,8 @@ struct Inner {
     layout: Layout,
     options: StoreOptions,
     syncer: Arc<Syncer>,
+    /// The workflow runs under way in this process.
+    claims: journal::Claims,
 }
 
 impl fmt::Debug for FileStore {
@@ -97,6 +101,7 @@ impl FileStore {
                 layout,
                 options,
                 syncer,
+                claims: journal::Claims::default(),
             }),
         })
     }

@@ -6,26 +6,43 @@ use weft_tools::{ErrorCode, ToolError};
 /// The arguments of one call, borrowed from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
-    pub(crate) script: &'a str,
+    /// Absent only if a run is taken up again, which has one.
+    pub(crate) script: Option<&'a str>,
     pub(crate) meta: Option<&'a Value>,
     pub(crate) args: Option<&'a Value>,
+    /// The id of the run that is taken up again.
+    pub(crate) resume: Option<&'a str>,
+    rerun: Option<&'a Value>,
 }
 
 impl<'a> Arguments<'a> {
     /// Reads arguments that fit [`schema`].
     pub(crate) fn read(arguments: &'a Value) -> Result<Self, ToolError> {
-        let script = arguments.get("script").and_then(Value::as_str);
-        let script = script.ok_or_else(|| {
-            ToolError::with_code(
-                ErrorCode::InvalidArgs,
-                "cannot run a workflow without a script, expected a string",
-            )
-        })?;
+        let text = |field| arguments.get(field).and_then(Value::as_str);
+        let (script, resume) = (text("script"), text("resume"));
+        let rerun = arguments.get("rerun");
+        let refused = |why| Err(ToolError::with_code(ErrorCode::InvalidArgs, why));
+        if script.is_none() && resume.is_none() {
+            return refused(
+                "cannot run a workflow without a script: expected `script`, a string, or `resume`, the id of a run that has one",
+            );
+        }
+        if rerun.is_some() && resume.is_none() {
+            return refused("`rerun` says which calls of an earlier run are made again, and goes with `resume`");
+        }
         Ok(Self {
             script,
             meta: arguments.get("meta"),
             args: arguments.get("args"),
+            resume,
+            rerun,
         })
+    }
+
+    /// The labels and phases whose calls are made again.
+    pub(crate) fn rerun(&self) -> Vec<String> {
+        let names = self.rerun.and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     /// The workflow's name as the `meta` argument has it.
@@ -39,12 +56,12 @@ impl<'a> Arguments<'a> {
 pub(crate) fn schema() -> Value {
     json!({
         "type": "object",
-        "required": ["script"],
         "properties": {
             "script": {
                 "type": "string",
                 "description": "JavaScript, the body of an async function: `await` and `return` stand at the top level. \
-                    It may begin with `export const meta = {…};`, a plain literal, instead of the `meta` argument."
+                    It may begin with `export const meta = {…};`, a plain literal, instead of the `meta` argument. \
+                    Required, but with `resume`: left out there, the run's own script is run again."
             },
             "meta": {
                 "type": "object",
@@ -71,7 +88,20 @@ pub(crate) fn schema() -> Value {
                 }
             },
             "args": {
-                "description": "Any JSON value; the script sees it, unchanged, as the global `args`."
+                "description": "Any JSON value; the script sees it, unchanged, as the global `args`. With `resume` it is \
+                    by default what the run had."
+            },
+            "resume": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The id of an earlier run of this conversation. The script, its own or an edited one, is run \
+                    from its start, but calls whose agents had answered, with the same prompt and options, get those \
+                    answers again without an agent."
+            },
+            "rerun": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "With `resume`: labels or phases whose agents work again even if they had answered."
             }
         }
     })

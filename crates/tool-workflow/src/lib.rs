@@ -4,6 +4,9 @@
 //! capture hands over into progress reports of the call, and, for calls of the model's own, writes the run's
 //! record into the calling agent's session. [`RecordInvariant`] says what such records may look like.
 //!
+//! An agent that lends its tools the [`FileStore`](weft_session::FileStore) of its session gets a journal for each run,
+//! and with it runs that can be resumed.
+//!
 //! It knows no editor protocol and no script language.
 
 mod arguments;
@@ -11,12 +14,15 @@ mod config;
 mod description;
 mod doings;
 mod invariant;
+mod journal;
 mod live;
 mod members;
 mod outcome;
 mod owned;
+mod plan;
 mod progress;
 mod recorder;
+mod resume;
 mod run;
 mod tool;
 

@@ -35,18 +35,10 @@ struct Latest {
 }
 
 impl Live {
-    pub(crate) fn new(
-        execution: ToolExecution,
-        call_title: String,
-        shown_members: usize,
-        doings: Arc<Doings>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(execution: ToolExecution, renderer: Renderer, doings: Arc<Doings>) -> Arc<Self> {
         let live = Arc::new(Self {
             execution,
-            renderer: Renderer {
-                call_title,
-                shown_members,
-            },
+            renderer,
             reports: AtomicBool::new(true),
             doings,
             latest: Mutex::default(),

@@ -1,5 +1,7 @@
 //! Members of a workflow as subagents of the calling agent.
 
+mod journaled;
+
 use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
@@ -9,6 +11,8 @@ use weft_types::{CallId, ContentBlock, SessionId, text_of};
 use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
 
 use crate::doings::{Doings, Place};
+
+pub(crate) use journaled::JournaledMembers;
 
 /// Starts members through the calling agent's providers.
 pub(crate) struct AgentMembers {

@@ -2,17 +2,51 @@
 
 use std::fmt::Write as _;
 use std::io;
+use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use weft_tools::ToolError;
 use weft_types::{RunId, RunStop};
 use weft_workflow::{CANCELLED_PREFIX, RunInfo, RunResult, cut_for_display};
 
+use crate::journal::Ledger;
+
 /// How many notes of a run are told, and how many characters of each.
 const NOTES: usize = 20;
 const NOTE_CHARS: usize = 500;
 /// How much is told of a run's name: as much as a card's title shows by default.
 const NAME_CHARS: usize = 200;
+
+/// What was kept of a run beside its result.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// How many calls earlier attempts had answered.
+    answered: u64,
+    /// Whether the run can be resumed.
+    resumable: bool,
+    notes: Vec<String>,
+}
+
+impl Kept {
+    /// Ends the journal, and says what is in it.
+    pub(crate) fn of(ledger: &Ledger, stop: RunStop) -> Self {
+        ledger.end_run(stop);
+        Self {
+            answered: ledger.answered().load(Ordering::Acquire),
+            resumable: ledger.is_resumable(),
+            notes: ledger.notes(),
+        }
+    }
+
+    /// The run's id, and how to go on from a run that did not complete.
+    fn way_on(&self, run: &RunId) -> String {
+        let hint = format!(
+            "\nTo go on from here, call workflow with {{\"resume\": \"{run}\"}}: agents that have answered do not work \
+             again. In a shell: weft workflow resume {run}"
+        );
+        format!("\nrun id: {run}{}", if self.resumable { &hint } else { "" })
+    }
+}
 
 /// The JSON Schema of the canonical value.
 pub(crate) fn schema() -> Value {
@@ -24,6 +58,8 @@ pub(crate) fn schema() -> Value {
             "runId": { "type": "string", "minLength": 1 },
             "name": { "type": "string", "minLength": 1 },
             "agentsStarted": { "type": "integer", "minimum": 0 },
+            "agentsAnswered": { "type": "integer", "minimum": 1 },
+            "resumable": { "type": "boolean" },
             "result": {},
             "notes": { "type": "array", "items": { "type": "string" } }
         }
@@ -34,8 +70,16 @@ pub(crate) fn schema() -> Value {
 pub(crate) fn render(outcome: &Value, result_chars: usize) -> String {
     let text_of = |field: &str| outcome[field].as_str().unwrap_or_default();
     let agents = outcome["agentsStarted"].as_u64().unwrap_or_default();
+    let answered = match outcome["agentsAnswered"].as_u64() {
+        Some(answered) => format!(", {answered} of them answered in an earlier run"),
+        None => String::new(),
+    };
+    let hint = match outcome["resumable"] {
+        Value::Bool(true) => " (`resume` takes an edited script through the same answers)",
+        _ => "",
+    };
     let mut text = format!(
-        "workflow \"{}\" completed ({agents} agent{}).\nrun id: {}\nReturn value:\n",
+        "workflow \"{}\" completed ({agents} agent{}{answered}).\nrun id: {}{hint}\nReturn value:\n",
         cut_for_display(text_of("name"), NAME_CHARS),
         plural(agents),
         text_of("runId"),
@@ -49,34 +93,34 @@ pub(crate) fn render(outcome: &Value, result_chars: usize) -> String {
 }
 
 /// The canonical value of a settled run, or why there is none.
-pub(crate) fn of_result(info: &RunInfo, result: &RunResult, limit: usize) -> Result<Value, ToolError> {
+pub(crate) fn of_result(info: &RunInfo, result: &RunResult, kept: &Kept, limit: usize) -> Result<Value, ToolError> {
     let run = &info.id;
     match result.stop {
-        RunStop::Completed => completed(info, result).map_err(|error| failed(run, result, &error, limit)),
+        RunStop::Completed => completed(info, result, kept).map_err(|error| failed(run, result, kept, (&error, limit))),
         RunStop::Error => {
             let error = result.error.as_deref().filter(|error| !error.is_empty());
-            Err(failed(run, result, error.unwrap_or("unknown error"), limit))
+            Err(failed(run, result, kept, (error.unwrap_or("unknown error"), limit)))
         }
         RunStop::Cancelled => {
             let error = result.error.as_deref().unwrap_or_default();
             let reason = error.strip_prefix(CANCELLED_PREFIX).unwrap_or(error);
-            Err(cancelled(run, reason, &result.notes))
+            Err(cancelled(run, reason, &result.notes, kept))
         }
     }
 }
 
 /// The error of a cancelled run.
-pub(crate) fn cancelled(run: &RunId, reason: &str, notes: &[String]) -> ToolError {
+pub(crate) fn cancelled(run: &RunId, reason: &str, notes: &[String], kept: &Kept) -> ToolError {
     let reason = match reason {
         "" => String::new(),
         reason => format!(" ({})", cut_for_display(reason, NOTE_CHARS)),
     };
-    let mut text = format!("workflow run was cancelled{reason}\nrun id: {run}");
-    push_notes(&mut text, notes.iter().map(String::as_str));
+    let mut text = format!("workflow run was cancelled{reason}{}", kept.way_on(run));
+    push_notes(&mut text, all_notes(notes, kept));
     ToolError::new(text)
 }
 
-fn completed(info: &RunInfo, result: &RunResult) -> Result<Value, String> {
+fn completed(info: &RunInfo, result: &RunResult, kept: &Kept) -> Result<Value, String> {
     let value = match &result.value {
         None => Value::Null,
         Some(json) => serde_json::from_str(json.get())
@@ -87,19 +131,31 @@ fn completed(info: &RunInfo, result: &RunResult) -> Result<Value, String> {
     outcome.insert("runId".to_owned(), info.id.as_str().into());
     outcome.insert("name".to_owned(), info.meta.name.as_str().into());
     outcome.insert("agentsStarted".to_owned(), result.agents_started.into());
+    if kept.answered > 0 {
+        outcome.insert("agentsAnswered".to_owned(), kept.answered.into());
+    }
+    if kept.resumable {
+        outcome.insert("resumable".to_owned(), true.into());
+    }
     outcome.insert("result".to_owned(), value);
-    if !result.notes.is_empty() {
-        outcome.insert("notes".to_owned(), result.notes.as_slice().into());
+    let notes: Vec<Value> = all_notes(&result.notes, kept).map(Value::from).collect();
+    if !notes.is_empty() {
+        outcome.insert("notes".to_owned(), notes.into());
     }
     Ok(Value::Object(outcome))
 }
 
-fn failed(run: &RunId, result: &RunResult, error: &str, limit: usize) -> ToolError {
+fn failed(run: &RunId, result: &RunResult, kept: &Kept, (error, limit): (&str, usize)) -> ToolError {
     let mut beginning = Beginning::new(limit);
     beginning.take(error.as_bytes());
-    let mut text = format!("workflow run failed: {}\nrun id: {run}", beginning.into_text());
-    push_notes(&mut text, result.notes.iter().map(String::as_str));
+    let mut text = format!("workflow run failed: {}{}", beginning.into_text(), kept.way_on(run));
+    push_notes(&mut text, all_notes(&result.notes, kept));
     ToolError::new(text)
+}
+
+/// What was kept comes first: it is what the next call depends on.
+fn all_notes<'a>(notes: &'a [String], kept: &'a Kept) -> impl Iterator<Item = &'a str> {
+    kept.notes.iter().chain(notes).map(String::as_str)
 }
 
 fn push_notes<'a>(text: &mut String, notes: impl Iterator<Item = &'a str>) {

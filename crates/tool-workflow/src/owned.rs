@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use weft_observe::panic_text;
-use weft_workflow::{Capture, Disposal, RunInfo, RunResult, WorkflowRun};
+use weft_workflow::{Capture, Disposal, RunInfo, RunOrigin, RunResult, WorkflowRun};
 
 /// A run that is cancelled when it is dropped, unless it came to be quiet.
 pub(crate) struct OwnedRun {
@@ -25,6 +25,10 @@ impl OwnedRun {
             id: self.handle.id().clone(),
             meta: Arc::clone(self.handle.meta()),
         }
+    }
+
+    pub(crate) fn origin(&self) -> RunOrigin {
+        self.handle.origin()
     }
 
     pub(crate) fn result(&self) -> BoxFuture<'static, Arc<RunResult>> {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use weft_tools::{InvalidView, ProgressView, ToolExecution, escape_markdown as escape};
 use weft_types::ContentBlock;
@@ -24,6 +26,8 @@ pub(crate) struct Renderer {
     pub(crate) call_title: String,
     /// How many running members are named.
     pub(crate) shown_members: usize,
+    /// How many calls were answered from an earlier run.
+    pub(crate) answered: Arc<AtomicU64>,
 }
 
 /// How much of a snapshot is shown, for registries whose limits are small.
@@ -97,11 +101,18 @@ impl Renderer {
             self.doings(&mut lines, snapshot, rows);
         }
         let (completed, failed, cancelled) = (snapshot.completed(), snapshot.failed(), snapshot.cancelled());
+        let answered = match self.answered.load(Ordering::Acquire) {
+            0 => String::new(),
+            answered => format!(" ({answered} answered in an earlier run)"),
+        };
         write!(
             lines,
-            "- Done: {completed} completed, {failed} failed, {cancelled} cancelled"
+            "- Done: {completed} completed{answered}, {failed} failed, {cancelled} cancelled"
         )
         .expect("a string takes everything");
+        if detail != Detail::CountsOnly {
+            write!(lines, "\n- Run id: {}", escape(snapshot.run_id().as_str())).expect("a string takes everything");
+        }
         lines
     }
 

@@ -9,15 +9,16 @@ use tokio_util::sync::CancellationToken;
 use weft_agent::{AgentContext, HEARTBEAT, meta_of_run};
 use weft_tools::{ToolError, ToolExecution};
 use weft_types::RunStop;
-use weft_workflow::{RunResult, StartRequest, WorkflowEngine};
+use weft_workflow::{RunResult, WorkflowEngine};
 
 use crate::WorkflowToolConfig;
-use crate::arguments::Arguments;
 use crate::doings::Doings;
 use crate::live::Live;
 use crate::members::AgentMembers;
-use crate::outcome;
+use crate::outcome::{self, Kept};
 use crate::owned::OwnedRun;
+use crate::plan::Plan;
+use crate::progress::Renderer;
 
 /// What a run is cancelled with when its call is. The model is told the same, whoever of engine and tool hears of it
 /// first.
@@ -31,6 +32,7 @@ pub(crate) async fn run(
     execution: ToolExecution,
 ) -> Result<Value, ToolError> {
     let caller = caller_of(&execution, config.max_depth)?;
+    let mut plan = Plan::of(&execution, caller.session.id(), &*engine).await?;
     let doings = Arc::new(Doings::default());
     let run_name = Arc::<OnceLock<String>>::default();
     let members = AgentMembers {
@@ -39,14 +41,22 @@ pub(crate) async fn run(
         doings: Arc::clone(&doings),
         run_name: Arc::clone(&run_name),
     };
-    let request = request(&execution, caller.depth, members)?;
-    let live = Live::new(execution.clone(), call_title, config.shown_members, doings);
+    let request = plan.request(members, &execution, caller.depth);
+    let ledger = plan.ledger().cloned();
+    let answered = ledger.as_ref().map(|ledger| Arc::clone(ledger.answered()));
+    let renderer = Renderer {
+        call_title,
+        shown_members: config.shown_members,
+        answered: answered.unwrap_or_default(),
+    };
+    let live = Live::new(execution.clone(), renderer, doings);
     // Before the start: an engine may emit everything in there, the run's end included.
     let capture = live.capture(engine.observations(), config.display);
     let started = engine.start(request);
     let mut run = OwnedRun::new(started.map_err(|error| ToolError::new(error.message()))?);
     // It is accepted once.
     drop(run_name.set(run.info().meta.name.clone()));
+    plan.begin(&run.info(), run.origin());
     if !execution.is_nested() {
         live.record(Arc::clone(&caller.session), &run.info());
     }
@@ -56,13 +66,16 @@ pub(crate) async fn run(
     if let (Some(result), true) = (&result, quiet) {
         live.end_record(result.stop);
     }
+    let stop = result.as_ref().map_or(RunStop::Cancelled, |result| result.stop);
+    let kept = ledger.map(|ledger| Kept::of(&ledger, stop)).unwrap_or_default();
+    drop(plan);
     let info = run.info();
     let outcome = match result {
         Some(result) if result.stop == RunStop::Cancelled && execution.signal().is_cancelled() => {
-            Err(outcome::cancelled(&info.id, CALL_CANCELLED, &result.notes))
+            Err(outcome::cancelled(&info.id, CALL_CANCELLED, &result.notes, &kept))
         }
-        Some(result) => outcome::of_result(&info, &result, config.result_chars),
-        None => Err(outcome::cancelled(&info.id, CALL_CANCELLED, &[])),
+        Some(result) => outcome::of_result(&info, &result, &kept, config.result_chars),
+        None => Err(outcome::cancelled(&info.id, CALL_CANCELLED, &[], &kept)),
     };
     outcome.map_err(|error| error.with_meta(meta_of_run(&info.id)))
 }
@@ -81,22 +94,6 @@ fn caller_of(execution: &ToolExecution, max_depth: u32) -> Result<Arc<AgentConte
         )));
     }
     Ok(caller)
-}
-
-fn request(execution: &ToolExecution, depth: u32, members: AgentMembers) -> Result<StartRequest, ToolError> {
-    let arguments = Arguments::read(execution.arguments())?;
-    Ok(StartRequest {
-        script: arguments.script.to_owned(),
-        meta: arguments.meta.cloned(),
-        args: arguments.args.cloned(),
-        provider: None,
-        max_total_agents: None,
-        depth,
-        origin: None,
-        saved: None,
-        members: Arc::new(members),
-        cancel: execution.signal().child_token(),
-    })
 }
 
 /// Waits for the result, keeping the card alive, and says when the run began to end. After a cancel the wait is

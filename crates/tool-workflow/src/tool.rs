@@ -33,12 +33,14 @@ impl WorkflowTool {
 
     /// The card's title, a pure function of the arguments.
     fn title(&self, arguments: Arguments<'_>) -> String {
-        let own = match arguments.name() {
-            Some(_) => None,
-            None => self.engine.meta_of(arguments.script),
+        let own = match (arguments.name(), arguments.script) {
+            (None, Some(script)) => self.engine.meta_of(script),
+            _ => None,
         };
         let name = arguments.name().or(own.as_ref().map(|meta| meta.name.as_str()));
-        title_of(name.filter(|name| !name.is_empty()), self.config.display)
+        let resumed = arguments.resume.map(|run| format!("resume {run}"));
+        let name = name.filter(|name| !name.is_empty()).or(resumed.as_deref());
+        title_of(name, self.config.display)
     }
 }
 
@@ -76,7 +78,7 @@ impl Tool for WorkflowTool {
         Some(CallView::Generic {
             title: self.title(arguments),
             kind: ToolKind::Other,
-            raw_input: Some(arguments.script.into()),
+            raw_input: Some(arguments.script.or(arguments.resume).unwrap_or_default().into()),
             content: Vec::new(),
             locations: Vec::new(),
         })

@@ -33,6 +33,8 @@ pub struct MemberRequest {
     pub seq: u64,
     /// Its label; may be empty.
     pub label: String,
+    /// Its phase. Absent and empty are two different things.
+    pub phase: Option<String>,
     /// What it is asked.
     pub prompt: String,
     /// The JSON Schema that its answer has to satisfy; absent for an answer in text.

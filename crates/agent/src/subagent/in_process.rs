@@ -11,6 +11,7 @@ use weft_session::{Clock, Sessions, SystemClock, mint_session_id};
 use weft_tools::{Approver, Registration, ToolRegistry};
 use weft_types::{Origin, SessionHeader, SessionId};
 
+pub(super) use self::run::text_of;
 use self::run::{InProcessRun, Work};
 use super::children::Announced;
 use super::relay::Relay;

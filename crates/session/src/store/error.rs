@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use weft_types::{SessionHeader, SessionId};
+use weft_types::{RunId, SessionHeader, SessionId};
 
 use super::{Damage, Holder};
 
@@ -89,6 +89,22 @@ pub enum StoreError {
         offset: u64,
         /// The limit, `max_line_bytes`.
         limit: usize,
+    },
+    /// There is no journal of a workflow run of this id.
+    #[error("failed to find workflow run {:?}: there is no journal of it", clipped(run.as_str()))]
+    NoJournal {
+        /// The id that was asked for.
+        run: RunId,
+    },
+    /// The journal of a workflow run does not begin as one does.
+    #[error("failed to read the journal of workflow run {run} in {}: {reason}", path.display())]
+    DamagedJournal {
+        /// The run.
+        run: RunId,
+        /// The journal.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The lines of an import are no log.
     #[error("failed to import a session: line {line}: {reason}")]

@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use weft_types::SessionId;
+use weft_types::{RunId, SessionId};
 
 use super::StoreError;
 
 /// The name of the list's cache, which no session can have.
 const INDEX: &str = "index";
+
+/// What follows the run's id in the name of a journal.
+pub(crate) const JOURNAL: &str = ".jsonl";
 
 /// The paths of one store.
 #[derive(Clone, Debug)]
@@ -63,6 +66,22 @@ impl SessionPaths {
     /// What its writer holds locked.
     pub(crate) fn lock(&self) -> PathBuf {
         self.folder.join("lock")
+    }
+
+    /// The folder of the journals of its workflow runs.
+    pub(crate) fn journals(&self) -> PathBuf {
+        self.folder.join("runs")
+    }
+
+    /// The journal of one run.
+    ///
+    /// # Errors
+    /// The id is no plain file name, so that no run has it.
+    pub(crate) fn journal(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        if is_plain_name(run.as_str()) {
+            return Ok(self.journals().join(format!("{run}{JOURNAL}")));
+        }
+        Err(StoreError::NoJournal { run: run.clone() })
     }
 }
 

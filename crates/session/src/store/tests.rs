@@ -5,6 +5,7 @@ mod damage;
 mod endings;
 mod faults;
 mod intruders;
+mod journal;
 mod layer;
 mod locking;
 mod older;

@@ -98,7 +98,7 @@ fn member(run: &Arc<RunInfo>) -> WorkflowObservation {
 #[tokio::test]
 async fn d15_a_report_that_comes_too_late_ends_the_capture() {
     let (observers, run) = (WorkflowObservers::new("workflow"), run());
-    let live = Live::new(finished().await, String::new(), 20, Arc::default());
+    let live = Live::new(finished().await, renderer(), Arc::default());
     let capture = live.capture(&observers, DisplayLimits::default());
     capture.select(&run);
     assert_eq!((capture.tracked_runs(), observers.len()), (0, 0));
@@ -107,7 +107,7 @@ async fn d15_a_report_that_comes_too_late_ends_the_capture() {
 #[tokio::test]
 async fn d15_a_record_goes_on_when_nothing_can_be_shown_any_more() {
     let (observers, run, session) = (WorkflowObservers::new("workflow"), run(), session());
-    let live = Live::new(finished().await, String::new(), 20, Arc::default());
+    let live = Live::new(finished().await, renderer(), Arc::default());
     let capture = live.capture(&observers, DisplayLimits::default());
     live.record(Arc::clone(&session), &run);
     capture.select(&run);
@@ -117,4 +117,12 @@ async fn d15_a_record_goes_on_when_nothing_can_be_shown_any_more() {
         (capture.tracked_runs(), live.reports.load(Ordering::Acquire)),
         (1, false)
     );
+}
+
+fn renderer() -> Renderer {
+    Renderer {
+        call_title: String::new(),
+        shown_members: 20,
+        answered: Arc::default(),
+    }
 }

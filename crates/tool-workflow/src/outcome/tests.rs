@@ -22,11 +22,14 @@ fn completed(value: &Value, agents: u64) -> RunResult {
 }
 
 fn rendered(result: &RunResult, limit: usize) -> String {
-    render(&of_result(&info(), result, limit).expect("completed"), limit)
+    render(
+        &of_result(&info(), result, &Kept::default(), limit).expect("completed"),
+        limit,
+    )
 }
 
 fn error(result: &RunResult) -> String {
-    of_result(&info(), result, 50)
+    of_result(&info(), result, &Kept::default(), 50)
         .expect_err("not completed")
         .message()
         .to_owned()
@@ -47,7 +50,7 @@ fn a_name_is_told_on_one_line_and_in_bounded_length() {
         name: format!("a\u{1b}[2J\n# {}", "x".repeat(1_000_000)),
         ..WorkflowMeta::clone(&info.meta)
     });
-    let outcome = of_result(&info, &completed(&json!(1), 0), 50).expect("completed");
+    let outcome = of_result(&info, &completed(&json!(1), 0), &Kept::default(), 50).expect("completed");
     let text = render(&outcome, 50);
     assert!(text.starts_with("workflow \"a\\u{1b}[2J\\n# xxx"), "{text:.60}");
     assert!(text.chars().count() < 400, "{} characters", text.chars().count());
@@ -74,7 +77,7 @@ fn notes_follow_and_are_bounded() {
 #[test]
 fn g84_a_long_value_is_cut_with_the_number_of_characters_left_out() {
     let value = json!("z".repeat(60_000 - 2));
-    let outcome = of_result(&info(), &completed(&value, 0), 50_000).expect("completed");
+    let outcome = of_result(&info(), &completed(&value, 0), &Kept::default(), 50_000).expect("completed");
     assert_eq!(outcome["result"], value, "the canonical value stays whole");
     let text = render(&outcome, 50_000);
     let shown = text.split_once("Return value:\n").expect("a value").1;
@@ -90,7 +93,7 @@ fn g84_a_long_value_is_cut_with_the_number_of_characters_left_out() {
 
 #[test]
 fn g85_the_cut_never_falls_inside_of_a_character() {
-    let outcome = of_result(&info(), &completed(&json!("é🚀".repeat(20)), 0), 1).expect("completed");
+    let outcome = of_result(&info(), &completed(&json!("é🚀".repeat(20)), 0), &Kept::default(), 1).expect("completed");
     for limit in 1..=42 {
         let text = render(&outcome, limit);
         let shown = text.split_once("Return value:\n").expect("a value").1;
@@ -132,7 +135,7 @@ fn failures_name_their_reason_and_their_run() {
 fn a_value_that_is_too_deep_to_read_is_said_to_be() {
     let deep = format!("{}1{}", "[".repeat(1_000), "]".repeat(1_000));
     let value = RawValue::from_string(deep).expect("JSON");
-    let error = of_result(&info(), &RunResult::completed(value, 0), 1_000).expect_err("too deep");
+    let error = of_result(&info(), &RunResult::completed(value, 0), &Kept::default(), 1_000).expect_err("too deep");
     let text = error.message();
     assert!(
         text.starts_with("workflow run failed: the script finished, but its return value cannot"),

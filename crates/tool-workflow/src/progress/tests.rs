@@ -9,6 +9,7 @@ fn renderer() -> Renderer {
     Renderer {
         call_title: "workflow: demo".to_owned(),
         shown_members: 3,
+        answered: Arc::default(),
     }
 }
 
@@ -57,8 +58,12 @@ fn end(seq: u64) -> ObservationKind {
 #[track_caller]
 fn check(kinds: impl IntoIterator<Item = ObservationKind>, title: Option<&str>, text: &str) {
     let view = renderer().view(&snapshot(kinds), &Rows::new(), Detail::Full);
-    assert_eq!((view.title.as_deref(), text_of(&view.content).as_str()), (title, text));
+    let text = format!("{text}{RUN_ID}");
+    assert_eq!((view.title.as_deref(), text_of(&view.content)), (title, text));
 }
+
+/// What each card ends in that has room for more than counts.
+const RUN_ID: &str = "\n- Run id: r";
 
 #[test]
 fn a_run_that_has_just_started_shows_its_counts() {
@@ -108,7 +113,7 @@ fn less_detail_leaves_out_labels_first_and_then_all_texts() {
     };
     let counts = "- Running (1)\n- Done: 0 completed, 0 failed, 0 cancelled";
     let texts = "- Phase: Scan\n- Latest: line\n";
-    assert_eq!(shown(Detail::WithoutLabels), (true, format!("{texts}{counts}")));
+    assert_eq!(shown(Detail::WithoutLabels), (true, format!("{texts}{counts}{RUN_ID}")));
     assert_eq!(shown(Detail::CountsOnly), (false, counts.to_owned()));
 }
 
@@ -132,6 +137,15 @@ fn what_the_named_members_do_stands_below_their_names() {
     let done = "- Done: 0 completed, 0 failed, 0 cancelled";
     let shown = r"reads \*it\* and \`that\`";
     let shown = format!("  - a: {shown} (1 calls)\n  - #2: {shown} (2 calls)\n");
-    assert_eq!(text(Detail::Full), format!("{running}{shown}{done}"));
-    assert_eq!(text(Detail::WithoutRows), format!("{running}{done}"));
+    assert_eq!(text(Detail::Full), format!("{running}{shown}{done}{RUN_ID}"));
+    assert_eq!(text(Detail::WithoutRows), format!("{running}{done}{RUN_ID}"));
+}
+
+#[test]
+fn calls_that_an_earlier_run_had_answered_are_shown_as_such() {
+    let renderer = renderer();
+    renderer.answered.store(3, Ordering::Release);
+    let view = renderer.view(&snapshot([]), &Rows::new(), Detail::CountsOnly);
+    let text = "- Done: 0 completed (3 answered in an earlier run), 0 failed, 0 cancelled";
+    assert_eq!(text_of(&view.content), text);
 }

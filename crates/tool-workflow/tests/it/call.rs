@@ -161,8 +161,8 @@ fn it_runs_alone_and_asks_nobody() {
     let spec = bench.registry.specs().remove(0);
     assert_eq!(
         spec.parameters["required"],
-        json!(["script"]),
-        "meta may stand in the script"
+        json!(null),
+        "meta may stand in the script, and the script in the run that is resumed"
     );
     let told = [
         "agent(prompt",

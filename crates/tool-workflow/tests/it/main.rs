@@ -9,4 +9,5 @@ mod order;
 mod progress;
 mod record;
 mod release;
+mod resume;
 mod support;

@@ -107,6 +107,7 @@ fn request(prompt: &str, provider: Option<&str>) -> MemberRequest {
         run: "run-1".into(),
         seq: 4,
         label: "label".into(),
+        phase: None,
         prompt: prompt.into(),
         schema: Some(json!({ "type": "object" })),
         provider: provider.map(str::to_owned),

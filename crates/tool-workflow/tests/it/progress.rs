@@ -162,7 +162,7 @@ async fn d07_the_engine_is_asked_for_nothing_but_the_run() {
         Ok(())
     });
     let meta = serde_json::json!({ "name": "n", "description": "d" });
-    let arguments = serde_json::json!({ "script": "s", "meta": meta, "args": [1, "x"], "resume": "ignored" });
+    let arguments = serde_json::json!({ "script": "s", "meta": meta, "args": [1, "x"], "other": "ignored" });
     bench.registry.execute(bench.call_with(&arguments)).await;
     let expected = ("s".to_owned(), Some(meta), Some(serde_json::json!([1, "x"])), 0);
     assert_eq!(seen.lock().expect("not poisoned").take(), Some(expected));

@@ -73,6 +73,15 @@ impl Bench {
         Self::assemble(TestEngine::new(started), config, ToolLimits::default(), session)
     }
 
+    /// A caller in this session, on an engine with this plan.
+    pub(crate) fn planned(
+        session: Arc<Session>,
+        plan: impl Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync + 'static,
+    ) -> Self {
+        let config = WorkflowToolConfig::default();
+        Self::assemble(TestEngine::new(plan), config, ToolLimits::default(), session)
+    }
+
     fn assemble(
         engine: Arc<TestEngine>,
         config: WorkflowToolConfig,
@@ -156,9 +165,9 @@ impl Caller {
         self.reports().into_iter().map(|report| report.view).collect()
     }
 
-    /// The texts of all reports.
+    /// The texts of all reports, without the run's id.
     pub(crate) fn texts(&self) -> Vec<String> {
-        self.views().iter().map(|view| text_of(&view.content)).collect()
+        self.views().iter().map(|view| shown(&text_of(&view.content))).collect()
     }
 
     /// The records in the session, one short line each.
@@ -220,4 +229,10 @@ pub(crate) fn said(result: &ToolResult) -> String {
 /// What a card shows of counts.
 pub(crate) fn done(completed: u32, failed: u32, cancelled: u32) -> String {
     format!("- Done: {completed} completed, {failed} failed, {cancelled} cancelled")
+}
+
+/// What a card shows, without the line that those end in that have room for more than counts: the run's id.
+pub(crate) fn shown(text: &str) -> String {
+    let shown = text.rsplit_once("\n- Run id: ").map_or(text, |(shown, _)| shown);
+    shown.to_owned()
 }

@@ -175,7 +175,8 @@ fn last_text(session: &Session) -> Vec<ContentBlock> {
     texts.into_iter().find(|blocks| !blocks.is_empty()).unwrap_or_default()
 }
 
-fn text_of(block: &AssistantBlock) -> Option<ContentBlock> {
+/// What of a block is an answer.
+pub(in crate::subagent) fn text_of(block: &AssistantBlock) -> Option<ContentBlock> {
     match block {
         AssistantBlock::Text { text } if !text.trim().is_empty() => Some(ContentBlock::text(text)),
         _ => None,

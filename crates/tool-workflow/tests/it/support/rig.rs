@@ -15,13 +15,13 @@ use weft_tools::{ToolLimits, ToolRegistry};
 use weft_types::{ContentBlock, SessionId, TurnEnd, UnixMillis, text_of};
 use weft_workflow::{StartError, StartRequest, TestEngine, TestRun, WorkflowEngine};
 
-use super::{FailingFiles, header, invariants, started};
+use super::{FailingFiles, header, invariants, shown, started};
 
 /// A store in a folder of its own.
 pub(crate) struct Stored {
     pub(crate) store: FileStore,
     pub(crate) files: Arc<FailingFiles>,
-    folder: TempDir,
+    folder: Arc<TempDir>,
 }
 
 impl Stored {
@@ -35,11 +35,26 @@ impl Stored {
             ..StoreOptions::new("test")
         };
         let store = FileStore::new(folder.path().to_owned(), options).expect("good options");
+        let folder = Arc::new(folder);
         Self { store, files, folder }
     }
 
     pub(crate) fn create(&self) -> Arc<Session> {
         self.store.create(header("main", 0)).expect("nothing to fail")
+    }
+
+    /// The same store.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            store: self.store.clone(),
+            files: Arc::clone(&self.files),
+            folder: Arc::clone(&self.folder),
+        }
+    }
+
+    /// The store's folder.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// The log's place.
@@ -113,7 +128,7 @@ impl Rig {
         let progress = Arc::<Mutex<Vec<String>>>::default();
         let into = Arc::clone(&progress);
         let watch = registry.progress().subscribe(None, move |report| {
-            let text = text_of(&report.view.content);
+            let text = shown(&text_of(&report.view.content));
             into.lock().expect("not poisoned").push(text);
         });
         let model = ScriptedModel::from_toml(SCRIPT, Path::new("no-such-folder")).expect("a good script");

@@ -101,6 +101,7 @@ impl Owner {
                 run: self.shared.info.id.clone(),
                 seq: call.seq,
                 label: call.label,
+                phase: call.phase,
                 prompt: call.prompt,
                 // It was parsed before.
                 schema: call.schema.and_then(|schema| serde_json::from_str(schema.get()).ok()),

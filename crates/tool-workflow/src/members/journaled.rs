@@ -1,0 +1,154 @@
+//! Members whose calls are kept in the run's journal, and which are not started where an earlier attempt was answered.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use weft_agent::{StoredAnswer, SubagentResult};
+use weft_session::{FileStore, StoreError};
+use weft_types::{MemberOutcome, SessionId, text_of};
+use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
+
+use crate::journal::{Accepted, Answer, Ledger};
+
+/// How many events of a member's log are read at a time.
+const PAGE: usize = 1024;
+
+/// What a member is told, after its prompt, whose call an earlier attempt had begun.
+const BEGUN_BEFORE: &str = "\n\n(A note from the workflow: this task was begun before and did not come to its end. Some \
+     of it may be done already: look at what is there before you do anything that must not be done twice.)";
+
+/// Members of a run with a ledger.
+pub(crate) struct JournaledMembers<M> {
+    pub(crate) members: Arc<M>,
+    pub(crate) ledger: Arc<Ledger>,
+    /// Where the sessions of earlier members are.
+    pub(crate) store: FileStore,
+}
+
+impl<M: Members + 'static> Members for JournaledMembers<M> {
+    fn has_provider(&self, name: &str) -> bool {
+        self.members.has_provider(name)
+    }
+
+    fn start(&self, mut request: MemberRequest) -> BoxFuture<'static, Result<Arc<dyn Member>, MemberError>> {
+        let (members, ledger, store) = (Arc::clone(&self.members), Arc::clone(&self.ledger), self.store.clone());
+        let Accepted {
+            call,
+            answer,
+            begun_before,
+        } = ledger.accept(&request);
+        let (seq, structured) = (request.seq, request.schema.is_some());
+        async move {
+            if let Some(Answer { session }) = answer
+                && let Some(result) = read(store, session.clone(), structured).await
+            {
+                ledger.answer(call, session.clone());
+                return Ok(Arc::new(AnsweredMember { session, result }) as Arc<dyn Member>);
+            }
+            if begun_before {
+                request.prompt.push_str(BEGUN_BEFORE);
+            }
+            ledger.begin_call(call, begun_before);
+            let member = members.start(request).await?;
+            ledger.member(seq, member.id().clone());
+            Ok(Arc::new(JournaledMember {
+                member,
+                ledger,
+                seq,
+                structured,
+            }) as Arc<dyn Member>)
+        }
+        .boxed()
+    }
+}
+
+/// What the member of this session answered; none if it did not, or if that cannot be read any more.
+async fn read(store: FileStore, session: SessionId, structured: bool) -> Option<SubagentResult> {
+    let read = move || {
+        let answer = answer_in(&store, &session, structured);
+        answer.unwrap_or_else(|error| {
+            tracing::warn!(%session, %error, "what a workflow's member answered cannot be read, so its call runs again");
+            None
+        })
+    };
+    tokio::task::spawn_blocking(read).await.ok().flatten()
+}
+
+fn answer_in(store: &FileStore, session: &SessionId, structured: bool) -> Result<Option<SubagentResult>, StoreError> {
+    let stored = store.read(session)?;
+    let mut answer = StoredAnswer::default();
+    let mut from = 0;
+    loop {
+        let page = stored.page(from, PAGE)?;
+        let Some(last) = page.last() else { break };
+        from = last.seq + 1;
+        page.iter().for_each(|event| answer.push(&event.body));
+    }
+    Ok(answer.finish(structured))
+}
+
+/// A member that answered in an earlier attempt.
+struct AnsweredMember {
+    session: SessionId,
+    result: SubagentResult,
+}
+
+impl Member for AnsweredMember {
+    fn id(&self) -> &SessionId {
+        &self.session
+    }
+
+    fn result(&self) -> BoxFuture<'static, Result<MemberResult, MemberError>> {
+        let result = MemberResult {
+            stop: MemberStop::Completed,
+            text: text_of(&self.result.output),
+            structured: self.result.structured.clone(),
+        };
+        futures::future::ready(Ok(result)).boxed()
+    }
+
+    fn dispose(&self) -> BoxFuture<'static, ()> {
+        futures::future::ready(()).boxed()
+    }
+}
+
+/// A member whose end is written down.
+struct JournaledMember {
+    member: Arc<dyn Member>,
+    ledger: Arc<Ledger>,
+    seq: u64,
+    structured: bool,
+}
+
+impl Member for JournaledMember {
+    fn id(&self) -> &SessionId {
+        self.member.id()
+    }
+
+    fn result(&self) -> BoxFuture<'static, Result<MemberResult, MemberError>> {
+        let (result, ledger) = (self.member.result(), Arc::clone(&self.ledger));
+        let (seq, structured) = (self.seq, self.structured);
+        async move {
+            let result = result.await;
+            ledger.end(seq, outcome_of(&result, structured));
+            result
+        }
+        .boxed()
+    }
+
+    fn dispose(&self) -> BoxFuture<'static, ()> {
+        self.member.dispose()
+    }
+}
+
+fn outcome_of(result: &Result<MemberResult, MemberError>, structured: bool) -> MemberOutcome {
+    match result {
+        Ok(result) => match result.stop {
+            MemberStop::Completed if !structured || result.structured.is_some() => MemberOutcome::Completed,
+            MemberStop::Aborted => MemberOutcome::Cancelled,
+            _ => MemberOutcome::Failed,
+        },
+        Err(_) => MemberOutcome::Failed,
+    }
+}
