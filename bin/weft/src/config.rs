@@ -15,6 +15,7 @@ mod layer;
 mod mcp;
 mod model;
 mod provider;
+mod section;
 pub(crate) mod settings;
 #[cfg(test)]
 mod tests;

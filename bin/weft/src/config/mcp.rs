@@ -5,11 +5,10 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_spanned::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use super::error::{ConfigError, Source};
-use super::settings::render;
+use super::section::Section;
 
 /// One MCP server of a file. Texts may name environment variables, as `${NAME}`, which are read when it is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,171 +85,66 @@ pub(crate) fn parse_server(
     at: usize,
     table: &DeTable<'_>,
 ) -> Result<McpServer, ConfigError> {
-    let reader = Reader {
+    let section = Section {
         source,
-        name,
-        at,
+        prefix: format!("mcp.{name}"),
         table,
+        at,
     };
     if name.is_empty() {
         return Err(source.error(at, "mcp: a server's name is not empty"));
     }
-    reader.server()
+    server(&section)
 }
 
-/// One server's table while it is read.
-struct Reader<'a, 'i> {
-    source: Source<'a>,
-    name: &'a str,
-    at: usize,
-    table: &'a DeTable<'i>,
+fn server(section: &Section<'_, '_>) -> Result<McpServer, ConfigError> {
+    let known: Vec<&str> = MCP_KEYS.iter().map(|(key, _)| *key).collect();
+    section.only(&known, "")?;
+    Ok(McpServer {
+        reached: reached(section)?,
+        enabled: section.flag("enabled")?.unwrap_or(true),
+        startup_timeout: section.span("startup_timeout", &STARTUP)?,
+        call_timeout: section.span("call_timeout", &CALL)?,
+        allow_tools: section.texts("allow_tools")?,
+        deny_tools: section.texts("deny_tools")?.unwrap_or_default(),
+    })
 }
 
-impl Reader<'_, '_> {
-    fn server(&self) -> Result<McpServer, ConfigError> {
-        self.check_keys()?;
-        Ok(McpServer {
-            reached: self.reached()?,
-            enabled: self.truth("enabled")?.unwrap_or(true),
-            startup_timeout: self.span("startup_timeout", &STARTUP)?,
-            call_timeout: self.span("call_timeout", &CALL)?,
-            allow_tools: self.texts("allow_tools")?,
-            deny_tools: self.texts("deny_tools")?.unwrap_or_default(),
-        })
-    }
-
-    fn check_keys(&self) -> Result<(), ConfigError> {
-        for key in self.table.keys() {
-            let name = key.get_ref().as_ref();
-            if !MCP_KEYS.iter().any(|(known, _)| *known == name) {
-                let known: Vec<&str> = MCP_KEYS.iter().map(|(known, _)| *known).collect();
-                let message = format!(
-                    "mcp.{}.{name}: unknown key, expected one of {}",
-                    self.name,
-                    known.join(", ")
-                );
-                return Err(self.source.error(key.span().start, message));
+fn reached(section: &Section<'_, '_>) -> Result<Reached, ConfigError> {
+    match (section.text("command")?, section.text("url")?) {
+        (Some(command), None) => {
+            without(section, URL_KEYS, "command")?;
+            Ok(Reached::Command {
+                command,
+                args: section.texts("args")?.unwrap_or_default(),
+                env: section.map("env")?,
+                cwd: section.text("cwd")?.map(PathBuf::from),
+            })
+        }
+        (None, Some(url)) => {
+            without(section, COMMAND_KEYS, "url")?;
+            if !url.starts_with("http://") && !url.starts_with("https://") {
+                return Err(section.bad("url", "another text", "a URL that starts with http:// or https://"));
             }
+            Ok(Reached::Url {
+                url,
+                headers: section.map("headers")?,
+            })
         }
-        Ok(())
-    }
-
-    fn reached(&self) -> Result<Reached, ConfigError> {
-        match (self.text("command")?, self.text("url")?) {
-            (Some(command), None) => {
-                self.without(URL_KEYS, "command")?;
-                Ok(Reached::Command {
-                    command,
-                    args: self.texts("args")?.unwrap_or_default(),
-                    env: self.map("env")?,
-                    cwd: self.text("cwd")?.map(PathBuf::from),
-                })
-            }
-            (None, Some(url)) => {
-                self.without(COMMAND_KEYS, "url")?;
-                if !url.starts_with("http://") && !url.starts_with("https://") {
-                    return Err(self.bad("url", "another text", "a URL that starts with http:// or https://"));
-                }
-                Ok(Reached::Url {
-                    url,
-                    headers: self.map("headers")?,
-                })
-            }
-            (None, None) => {
-                let message = format!("mcp.{}: expected a command or a url", self.name);
-                Err(self.source.error(self.at, message))
-            }
-            (Some(_), Some(_)) => Err(self.bad("url", "a command as well", "one of the two")),
+        (None, None) => {
+            let message = format!("{}: expected a command or a url", section.prefix);
+            Err(section.source.error(section.at, message))
         }
-    }
-
-    /// Refuses keys that do not go with `given`.
-    fn without(&self, keys: &[&str], given: &str) -> Result<(), ConfigError> {
-        match keys.iter().find(|key| self.table.contains_key(**key)) {
-            Some(key) => Err(self.bad(key, &format!("a server with a {given}"), &format!("no {key} with it"))),
-            None => Ok(()),
-        }
-    }
-
-    fn text(&self, key: &str) -> Result<Option<String>, ConfigError> {
-        let Some(value) = self.table.get(key) else {
-            return Ok(None);
-        };
-        match value.get_ref().as_str() {
-            Some(text) if !text.trim().is_empty() => Ok(Some(text.to_owned())),
-            Some(_) => Err(self.bad(key, "an empty text", "text")),
-            None => Err(self.bad(key, &of_type(value), "text")),
-        }
-    }
-
-    fn truth(&self, key: &str) -> Result<Option<bool>, ConfigError> {
-        let Some(value) = self.table.get(key) else {
-            return Ok(None);
-        };
-        match value.get_ref() {
-            DeValue::Boolean(truth) => Ok(Some(*truth)),
-            _ => Err(self.bad(key, &of_type(value), "true or false")),
-        }
-    }
-
-    fn span(&self, key: &str, allowed: &RangeInclusive<Duration>) -> Result<Option<Duration>, ConfigError> {
-        let Some(text) = self.text(key)? else { return Ok(None) };
-        match humantime::parse_duration(&text) {
-            Ok(span) if allowed.contains(&span) => Ok(Some(span)),
-            _ => {
-                let expected = format!(
-                    "a duration from \"{}\" to \"{}\"",
-                    render(*allowed.start()),
-                    render(*allowed.end())
-                );
-                Err(self.bad(key, &format!("\"{text}\""), &expected))
-            }
-        }
-    }
-
-    fn texts(&self, key: &str) -> Result<Option<Vec<String>>, ConfigError> {
-        let Some(value) = self.table.get(key) else {
-            return Ok(None);
-        };
-        let expected = "a list of texts";
-        let Some(items) = value.get_ref().as_array() else {
-            return Err(self.bad(key, &of_type(value), expected));
-        };
-        let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
-        match texts.collect::<Option<Vec<String>>>() {
-            Some(texts) => Ok(Some(texts)),
-            None => Err(self.bad(key, "a list in which something is no text", expected)),
-        }
-    }
-
-    fn map(&self, key: &str) -> Result<BTreeMap<String, String>, ConfigError> {
-        let Some(value) = self.table.get(key) else {
-            return Ok(BTreeMap::new());
-        };
-        let expected = "a table of texts";
-        let Some(table) = value.get_ref().as_table() else {
-            return Err(self.bad(key, &of_type(value), expected));
-        };
-        let mut map = BTreeMap::new();
-        for (name, value) in table {
-            let Some(text) = value.get_ref().as_str() else {
-                return Err(self.bad(key, &of_type(value), expected));
-            };
-            map.insert(name.get_ref().to_string(), text.to_owned());
-        }
-        Ok(map)
-    }
-
-    fn bad(&self, key: &str, found: &str, expected: &str) -> ConfigError {
-        let at = self.table.get(key).map_or(self.at, |value| value.span().start);
-        let message = format!("mcp.{}.{key}: found {found}, expected {expected}", self.name);
-        self.source.error(at, message)
+        (Some(_), Some(_)) => Err(section.bad("url", "a command as well", "one of the two")),
     }
 }
 
-/// A value of a type that does not fit, for an error.
-fn of_type(value: &Spanned<DeValue<'_>>) -> String {
-    format!("a value of type {}", value.get_ref().type_str())
+/// Refuses keys that a server which is reached in this way does not have.
+fn without(section: &Section<'_, '_>, keys: &[&str], given: &str) -> Result<(), ConfigError> {
+    match keys.iter().find(|key| section.has(key)) {
+        Some(key) => Err(section.bad(key, &format!("a server with a {given}"), &format!("no {key} with it"))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use serde_spanned::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 use weft_providers::Facts;
 
 use super::error::{ConfigError, Source};
+use super::section::Section;
 
 /// The keys of a model's table: name, what it takes.
 pub(crate) const MODEL_KEYS: &[(&str, &str)] = &[
@@ -55,108 +56,53 @@ pub(crate) fn parse_models(
             let message = format!("models.{name}: found a name without a provider, {expected}");
             return Err(source.error(id.span().start, message));
         }
-        let reader = Reader {
+        let section = Section {
             source,
-            id: name,
+            prefix: format!("models.\"{name}\""),
             table,
             at: id.span().start,
         };
-        models.insert(name.to_owned(), reader.facts()?);
+        models.insert(name.to_owned(), facts(&section)?);
     }
     Ok(models)
 }
 
-/// One model's table while it is read.
-struct Reader<'a, 'i> {
-    source: Source<'a>,
-    id: &'a str,
-    table: &'a DeTable<'i>,
-    at: usize,
+fn facts(section: &Section<'_, '_>) -> Result<Facts, ConfigError> {
+    let known: Vec<&str> = MODEL_KEYS.iter().map(|(key, _)| *key).collect();
+    section.only(&known, "")?;
+    let facts = Facts {
+        name: section.text("name")?,
+        context_window: section.number("context_window", &TOKENS)?,
+        max_output: section.number("max_output", &TOKENS)?,
+        images: section.flag("images")?,
+        tools: section.flag("tools")?,
+        input_price: price(section, "input_price")?,
+        output_price: price(section, "output_price")?,
+        cached_input_price: price(section, "cached_input_price")?,
+    };
+    together(section, &facts)?;
+    Ok(facts)
 }
 
-impl Reader<'_, '_> {
-    fn facts(&self) -> Result<Facts, ConfigError> {
-        for key in self.table.keys() {
-            let name = key.get_ref().as_ref();
-            if !MODEL_KEYS.iter().any(|(known, _)| *known == name) {
-                let known: Vec<&str> = MODEL_KEYS.iter().map(|(key, _)| *key).collect();
-                let message = format!("{}: unknown key, expected one of {}", self.key(name), known.join(", "));
-                return Err(self.source.error(key.span().start, message));
-            }
-        }
-        let facts = Facts {
-            name: self.read("name", "text", |value| {
-                let text = value.as_str().filter(|text| !text.trim().is_empty())?;
-                Some(text.to_owned())
-            })?,
-            context_window: self.tokens("context_window")?,
-            max_output: self.tokens("max_output")?,
-            images: self.read("images", "true or false", |value| value.as_bool())?,
-            tools: self.read("tools", "true or false", |value| value.as_bool())?,
-            input_price: self.price("input_price")?,
-            output_price: self.price("output_price")?,
-            cached_input_price: self.price("cached_input_price")?,
+/// Refuses prices that miss their other half.
+fn together(section: &Section<'_, '_>, facts: &Facts) -> Result<(), ConfigError> {
+    let missing = match (facts.input_price, facts.output_price) {
+        (Some(_), Some(_)) => return Ok(()),
+        (None, None) if facts.cached_input_price.is_none() => return Ok(()),
+        (Some(_), None) => "output_price",
+        (None, _) => "input_price",
+    };
+    Err(section.missing(missing, "it with the other prices"))
+}
+
+fn price(section: &Section<'_, '_>, key: &str) -> Result<Option<f64>, ConfigError> {
+    let expected = format!("a number from {} to {}", PRICES.start(), PRICES.end());
+    section.read(key, &expected, |value| {
+        let number: f64 = match value {
+            DeValue::Integer(number) => number.as_str().parse().ok()?,
+            DeValue::Float(number) => number.as_str().parse().ok()?,
+            _ => return None,
         };
-        self.together(&facts)?;
-        Ok(facts)
-    }
-
-    /// Refuses prices that miss their other half.
-    fn together(&self, facts: &Facts) -> Result<(), ConfigError> {
-        let missing = match (facts.input_price, facts.output_price) {
-            (Some(_), Some(_)) => return Ok(()),
-            (None, None) if facts.cached_input_price.is_none() => return Ok(()),
-            (Some(_), None) => "output_price",
-            (None, _) => "input_price",
-        };
-        let message = format!("{} is missing, expected it with the other prices", self.key(missing));
-        Err(self.source.error(self.at, message))
-    }
-
-    fn tokens(&self, key: &str) -> Result<Option<u64>, ConfigError> {
-        let expected = format!("a whole number from {} to {}", TOKENS.start(), TOKENS.end());
-        self.read(key, &expected, |value| {
-            let number = value.as_integer()?;
-            let number = u64::from_str_radix(number.as_str(), number.radix()).ok()?;
-            TOKENS.contains(&number).then_some(number)
-        })
-    }
-
-    fn price(&self, key: &str) -> Result<Option<f64>, ConfigError> {
-        let expected = format!("a number from {} to {}", PRICES.start(), PRICES.end());
-        self.read(key, &expected, |value| {
-            let number: f64 = match value {
-                DeValue::Integer(number) => number.as_str().parse().ok()?,
-                DeValue::Float(number) => number.as_str().parse().ok()?,
-                _ => return None,
-            };
-            PRICES.contains(&number).then_some(number)
-        })
-    }
-
-    fn read<T>(
-        &self,
-        key: &str,
-        expected: &str,
-        read: impl FnOnce(&DeValue<'_>) -> Option<T>,
-    ) -> Result<Option<T>, ConfigError> {
-        let Some(value) = self.table.get(key) else {
-            return Ok(None);
-        };
-        if let Some(read) = read(value.get_ref()) {
-            return Ok(Some(read));
-        }
-        let found = match value.get_ref() {
-            DeValue::Integer(number) => number.to_string(),
-            DeValue::Float(number) => number.as_str().to_owned(),
-            DeValue::String(text) => format!("\"{text}\""),
-            other => format!("a value of type {}", other.type_str()),
-        };
-        let message = format!("{}: found {found}, expected {expected}", self.key(key));
-        Err(self.source.error(value.span().start, message))
-    }
-
-    fn key(&self, key: &str) -> String {
-        format!("models.\"{}\".{key}", self.id)
-    }
+        PRICES.contains(&number).then_some(number)
+    })
 }

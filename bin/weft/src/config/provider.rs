@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_spanned::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 use weft_providers::Thinking;
 
 use super::error::{ConfigError, Source};
-use super::settings::render;
+use super::section::{Section, of_type, whole_number};
 
 /// One model provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +124,11 @@ const RESPONSES_KEYS: &[&str] = &["reasoning_effort"];
 const ANTHROPIC_KEYS: &[&str] = &["thinking"];
 const SCRIPTED_KEYS: &[&str] = &["script"];
 
-const MAX_TOKENS: RangeInclusive<u32> = 1..=1_000_000;
+const MAX_TOKENS: RangeInclusive<u64> = 1..=1_000_000;
+const CONNECT: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
+const DEFAULT_CONNECT: Duration = Duration::from_secs(30);
+const IDLE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3_600);
+const DEFAULT_IDLE: Duration = Duration::from_secs(300);
 const DEFAULT_MAX_TOKENS: u32 = 32_000;
 const MIN_BUDGET: u32 = 1_024;
 
@@ -155,263 +159,133 @@ pub(crate) fn parse_providers(
                 format!("providers.{name}: found {}, expected a table", of_type(value)),
             ));
         };
-        let reader = Reader {
+        let section = Section {
             source,
-            name,
+            prefix: format!("providers.{name}"),
             table,
             at,
         };
-        providers.insert(name.to_owned(), reader.provider()?);
+        providers.insert(name.to_owned(), provider(&section)?);
     }
     Ok(providers)
 }
 
-/// A value of a type that does not fit, for an error.
-fn of_type(value: &Spanned<DeValue<'_>>) -> String {
-    format!("a value of type {}", value.get_ref().type_str())
+fn provider(section: &Section<'_, '_>) -> Result<Provider, ConfigError> {
+    let kind = match section.text("kind")?.as_deref() {
+        Some("openai-chat") => {
+            only(section, &[ENDPOINT_KEYS])?;
+            ProviderKind::OpenAiChat(endpoint(section)?)
+        }
+        Some("openai-responses") => {
+            only(section, &[ENDPOINT_KEYS, RESPONSES_KEYS])?;
+            ProviderKind::OpenAiResponses {
+                endpoint: endpoint(section)?,
+                reasoning_effort: effort(section)?,
+            }
+        }
+        Some("anthropic") => {
+            only(section, &[ENDPOINT_KEYS, ANTHROPIC_KEYS])?;
+            let endpoint = endpoint(section)?;
+            let thinking = thinking(section, endpoint.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS))?;
+            ProviderKind::Anthropic { endpoint, thinking }
+        }
+        Some("scripted") => {
+            only(section, &[SCRIPTED_KEYS])?;
+            ProviderKind::Scripted {
+                script: script(section)?,
+            }
+        }
+        Some(other) => return Err(section.bad("kind", &format!("\"{other}\""), KINDS)),
+        None => return Err(section.missing("kind", KINDS)),
+    };
+    Ok(Provider { kind })
 }
 
-/// A number or a text as it stands in the file, for an error; of anything else its type.
-fn found(value: &Spanned<DeValue<'_>>) -> String {
-    match value.get_ref() {
-        DeValue::Integer(number) => number.to_string(),
-        DeValue::String(text) => format!("\"{text}\""),
-        _ => of_type(value),
+/// Refuses keys that a provider of this kind does not have.
+fn only(section: &Section<'_, '_>, keys: &[&[&str]]) -> Result<(), ConfigError> {
+    section.only(&[&["kind"], &*keys.concat()].concat(), " for this kind")
+}
+
+fn endpoint(section: &Section<'_, '_>) -> Result<Endpoint, ConfigError> {
+    let api_key_env = section.text("api_key_env")?;
+    let api_key_command = command(section, "api_key_command")?;
+    if api_key_env.is_some() && api_key_command.is_some() {
+        return Err(section.bad("api_key_command", "api_key_env as well", "one of both"));
+    }
+    let max_tokens = section.number("max_tokens", &MAX_TOKENS)?;
+    Ok(Endpoint {
+        base_url: base_url(section)?,
+        api_key_env,
+        api_key_command,
+        headers: section.map("headers")?,
+        connect_timeout: section.span("connect_timeout", &CONNECT)?.unwrap_or(DEFAULT_CONNECT),
+        idle_timeout: section.span("idle_timeout", &IDLE)?.unwrap_or(DEFAULT_IDLE),
+        max_tokens: max_tokens.and_then(|number| u32::try_from(number).ok()),
+        list_models: section.flag("list_models")?.unwrap_or(true),
+    })
+}
+
+/// A program and its arguments.
+fn command(section: &Section<'_, '_>, key: &str) -> Result<Option<Vec<String>>, ConfigError> {
+    let expected = "a list of texts, a program and its arguments";
+    let names_program = |words: &Vec<String>| words.first().is_some_and(|program| !program.trim().is_empty());
+    let given = section.read(key, expected, |value| {
+        let texts = value.as_array()?.iter();
+        let texts = texts.map(|word| word.get_ref().as_str().map(str::to_owned));
+        Some(texts.collect::<Option<Vec<String>>>().filter(names_program))
+    })?;
+    match given {
+        Some(None) => {
+            let found = "a list without a program, or with something else than texts";
+            Err(section.bad(key, found, expected))
+        }
+        given => Ok(given.flatten()),
     }
 }
 
-fn whole_number(value: &Spanned<DeValue<'_>>) -> Option<u32> {
-    let number = value.get_ref().as_integer()?;
-    u32::from_str_radix(number.as_str(), number.radix()).ok()
+fn effort(section: &Section<'_, '_>) -> Result<Option<String>, ConfigError> {
+    section.read(
+        "reasoning_effort",
+        "one word of lower-case letters, such as \"high\"",
+        |value| {
+            let text = value.as_str().filter(|text| !text.is_empty())?;
+            let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase());
+            is_word.then(|| text.to_owned())
+        },
+    )
 }
 
-/// One provider's table while it is read.
-struct Reader<'a, 'i> {
-    source: Source<'a>,
-    name: &'a str,
-    table: &'a DeTable<'i>,
-    at: usize,
+/// A budget of tokens, or the word for letting the model choose.
+fn thinking(section: &Section<'_, '_>, max_tokens: u32) -> Result<Thinking, ConfigError> {
+    let most = max_tokens.saturating_sub(1);
+    let expected = format!("\"adaptive\", or a whole number from {MIN_BUDGET} to {most}, which is below max_tokens");
+    let thinking = section.read("thinking", &expected, |value| {
+        if value.as_str() == Some("adaptive") {
+            return Some(Thinking::Adaptive);
+        }
+        let budget = u32::try_from(whole_number(value)?).ok()?;
+        (MIN_BUDGET..=most)
+            .contains(&budget)
+            .then_some(Thinking::Budget(budget))
+    })?;
+    Ok(thinking.unwrap_or(Thinking::Unsaid))
 }
 
-impl Reader<'_, '_> {
-    fn provider(&self) -> Result<Provider, ConfigError> {
-        let kind = match self.text("kind")?.as_deref() {
-            Some("openai-chat") => {
-                self.only(&[ENDPOINT_KEYS])?;
-                ProviderKind::OpenAiChat(self.endpoint()?)
-            }
-            Some("openai-responses") => {
-                self.only(&[ENDPOINT_KEYS, RESPONSES_KEYS])?;
-                ProviderKind::OpenAiResponses {
-                    endpoint: self.endpoint()?,
-                    reasoning_effort: self.effort()?,
-                }
-            }
-            Some("anthropic") => {
-                self.only(&[ENDPOINT_KEYS, ANTHROPIC_KEYS])?;
-                let endpoint = self.endpoint()?;
-                let thinking = self.thinking(endpoint.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS))?;
-                ProviderKind::Anthropic { endpoint, thinking }
-            }
-            Some("scripted") => {
-                self.only(&[SCRIPTED_KEYS])?;
-                ProviderKind::Scripted { script: self.script()? }
-            }
-            Some(other) => return Err(self.bad("kind", &format!("\"{other}\""), KINDS)),
-            None => return Err(self.missing("kind", KINDS)),
-        };
-        Ok(Provider { kind })
+fn base_url(section: &Section<'_, '_>) -> Result<String, ConfigError> {
+    let expected = "a URL that starts with http:// or https://";
+    let Some(url) = section.text("base_url")? else {
+        return Err(section.missing("base_url", expected));
+    };
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err(section.bad("base_url", &format!("\"{url}\""), expected));
     }
+    Ok(url)
+}
 
-    /// Refuses keys that a provider of this kind does not have.
-    fn only(&self, keys: &[&[&str]]) -> Result<(), ConfigError> {
-        let keys = keys.concat();
-        for key in self.table.keys() {
-            let name = key.get_ref().as_ref();
-            if name != "kind" && !keys.contains(&name) {
-                let message = format!(
-                    "providers.{}.{name}: unknown key for this kind, expected one of kind, {}",
-                    self.name,
-                    keys.join(", ")
-                );
-                return Err(self.source.error(key.span().start, message));
-            }
-        }
-        Ok(())
-    }
-
-    fn endpoint(&self) -> Result<Endpoint, ConfigError> {
-        let api_key_env = self.text("api_key_env")?;
-        let api_key_command = self.command("api_key_command")?;
-        if api_key_env.is_some() && api_key_command.is_some() {
-            return Err(self.bad("api_key_command", "api_key_env as well", "one of both"));
-        }
-        Ok(Endpoint {
-            base_url: self.base_url()?,
-            api_key_env,
-            api_key_command,
-            headers: self.headers()?,
-            connect_timeout: self.span("connect_timeout", 30, 600)?,
-            idle_timeout: self.span("idle_timeout", 300, 3_600)?,
-            max_tokens: self.number("max_tokens", &MAX_TOKENS)?,
-            list_models: self.flag("list_models")?.unwrap_or(true),
-        })
-    }
-
-    /// A program and its arguments.
-    fn command(&self, key: &str) -> Result<Option<Vec<String>>, ConfigError> {
-        let Some(value) = self.table.get(key) else {
-            return Ok(None);
-        };
-        let expected = "a list of texts, a program and its arguments";
-        let Some(list) = value.get_ref().as_array() else {
-            return Err(self.bad(key, &found(value), expected));
-        };
-        let words: Option<Vec<String>> = list
-            .iter()
-            .map(|word| word.get_ref().as_str().map(str::to_owned))
-            .collect();
-        match words.filter(|words| words.first().is_some_and(|program| !program.trim().is_empty())) {
-            Some(words) => Ok(Some(words)),
-            None => Err(self.bad(
-                key,
-                "a list without a program, or with something else than texts",
-                expected,
-            )),
-        }
-    }
-
-    fn flag(&self, key: &str) -> Result<Option<bool>, ConfigError> {
-        let Some(value) = self.table.get(key) else {
-            return Ok(None);
-        };
-        match value.get_ref().as_bool() {
-            Some(flag) => Ok(Some(flag)),
-            None => Err(self.bad(key, &found(value), "true or false")),
-        }
-    }
-
-    fn effort(&self) -> Result<Option<String>, ConfigError> {
-        let effort = self.text("reasoning_effort")?;
-        match effort
-            .as_ref()
-            .filter(|text| !text.bytes().all(|byte| byte.is_ascii_lowercase()))
-        {
-            Some(text) => {
-                let expected = "one word of lower-case letters, such as \"high\"";
-                Err(self.bad("reasoning_effort", &format!("\"{text}\""), expected))
-            }
-            None => Ok(effort),
-        }
-    }
-
-    /// A budget of tokens, or the word for letting the model choose.
-    fn thinking(&self, max_tokens: u32) -> Result<Thinking, ConfigError> {
-        let Some(value) = self.table.get("thinking") else {
-            return Ok(Thinking::Unsaid);
-        };
-        if value.get_ref().as_str() == Some("adaptive") {
-            return Ok(Thinking::Adaptive);
-        }
-        let most = max_tokens.saturating_sub(1);
-        if let Some(budget) = whole_number(value)
-            && (MIN_BUDGET..=most).contains(&budget)
-        {
-            return Ok(Thinking::Budget(budget));
-        }
-        let expected =
-            format!("\"adaptive\", or a whole number from {MIN_BUDGET} to {most}, which is below max_tokens");
-        Err(self.bad("thinking", &found(value), &expected))
-    }
-
-    fn number(&self, key: &str, allowed: &RangeInclusive<u32>) -> Result<Option<u32>, ConfigError> {
-        let Some(value) = self.table.get(key) else {
-            return Ok(None);
-        };
-        match whole_number(value).filter(|number| allowed.contains(number)) {
-            Some(number) => Ok(Some(number)),
-            None => {
-                let expected = format!("a whole number from {} to {}", allowed.start(), allowed.end());
-                Err(self.bad(key, &found(value), &expected))
-            }
-        }
-    }
-
-    fn base_url(&self) -> Result<String, ConfigError> {
-        let expected = "a URL that starts with http:// or https://";
-        let Some(url) = self.text("base_url")? else {
-            return Err(self.missing("base_url", expected));
-        };
-        if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(self.bad("base_url", &format!("\"{url}\""), expected));
-        }
-        Ok(url)
-    }
-
-    fn script(&self) -> Result<PathBuf, ConfigError> {
-        let Some(script) = self.text("script")? else {
-            return Err(self.missing("script", "a file"));
-        };
-        let folder = self.source.path.parent().map(PathBuf::from).unwrap_or_default();
-        Ok(folder.join(script))
-    }
-
-    fn headers(&self) -> Result<BTreeMap<String, String>, ConfigError> {
-        let Some(value) = self.table.get("headers") else {
-            return Ok(BTreeMap::new());
-        };
-        let expected = "a table of texts";
-        let Some(table) = value.get_ref().as_table() else {
-            return Err(self.bad("headers", &of_type(value), expected));
-        };
-        let mut headers = BTreeMap::new();
-        for (name, value) in table {
-            let Some(text) = value.get_ref().as_str() else {
-                return Err(self.bad("headers", &of_type(value), expected));
-            };
-            headers.insert(name.get_ref().to_string(), text.to_owned());
-        }
-        Ok(headers)
-    }
-
-    fn span(&self, key: &str, default: u64, max: u64) -> Result<Duration, ConfigError> {
-        let Some(text) = self.text(key)? else {
-            return Ok(Duration::from_secs(default));
-        };
-        let allowed = Duration::from_secs(1)..=Duration::from_secs(max);
-        match humantime::parse_duration(&text) {
-            Ok(span) if allowed.contains(&span) => Ok(span),
-            _ => Err(self.bad(
-                key,
-                &format!("\"{text}\""),
-                &format!("a duration from \"1s\" to \"{}\"", render(Duration::from_secs(max))),
-            )),
-        }
-    }
-
-    fn text(&self, key: &str) -> Result<Option<String>, ConfigError> {
-        let Some(value) = self.table.get(key) else {
-            return Ok(None);
-        };
-        match value.get_ref().as_str() {
-            Some(text) if !text.trim().is_empty() => Ok(Some(text.to_owned())),
-            Some(_) => Err(self.bad(key, "an empty text", "text")),
-            None => Err(self.bad(key, &of_type(value), "text")),
-        }
-    }
-
-    fn bad(&self, key: &str, found: &str, expected: &str) -> ConfigError {
-        let at = self.table.get(key).map_or(self.at, |value| value.span().start);
-        self.source.error(
-            at,
-            format!("providers.{}.{key}: found {found}, expected {expected}", self.name),
-        )
-    }
-
-    fn missing(&self, key: &str, expected: &str) -> ConfigError {
-        self.source.error(
-            self.at,
-            format!("providers.{}.{key} is missing, expected {expected}", self.name),
-        )
-    }
+fn script(section: &Section<'_, '_>) -> Result<PathBuf, ConfigError> {
+    let Some(script) = section.text("script")? else {
+        return Err(section.missing("script", "a file"));
+    };
+    let folder = section.source.path.parent().map(PathBuf::from).unwrap_or_default();
+    Ok(folder.join(script))
 }
