@@ -29,6 +29,7 @@ mod run;
 mod spill;
 mod start;
 
+use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -94,9 +95,11 @@ impl Bash {
         let mut folders: Vec<&Path> = vec![&folder.0];
         folders.extend(additional.0.iter().map(PathBuf::as_path));
         folders.extend(scratch.as_deref());
-        let prefix = self.sandbox.prefix(&folders);
-        let prefix = prefix.map_err(|error| ToolError::new(error.to_string()))?;
         let mut variables = self.config.environment.variables();
+        let path = variables.iter().find(|(name, _)| name == "PATH");
+        let path = path.map_or(OsStr::new(""), |(_, path)| path);
+        let prefix = self.sandbox.prefix(&folders, path);
+        let prefix = prefix.map_err(|error| ToolError::new(error.to_string()))?;
         if let Some(scratch) = &scratch {
             variables.retain(|(name, _)| name != "TMPDIR");
             variables.push(("TMPDIR".into(), scratch.into()));

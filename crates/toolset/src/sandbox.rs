@@ -13,7 +13,7 @@ mod places;
 #[cfg_attr(not(target_os = "linux"), path = "sandbox/other.rs")]
 mod system;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 pub use self::guard::run_guard;
@@ -48,7 +48,8 @@ pub struct SandboxConfig {
     /// Whether they may use the network.
     pub network: SandboxNetwork,
     /// Where they may write besides the session's folders and their temporary one, such as the caches of package
-    /// managers. `~/` is the home folder; what does not exist when a command starts is passed over.
+    /// managers. `~/` is the home folder; what does not exist when a command starts is passed over, but for the caches of
+    /// programs that are installed, which are made.
     pub writable: Vec<String>,
     /// The program that calls [`run_guard`], and its arguments before those of the guard.
     pub guard: (PathBuf, Vec<OsString>),
@@ -135,8 +136,9 @@ impl Sandbox {
         Self { config, report }
     }
 
-    /// What stands before a program and its arguments so that they run in the sandbox; nothing if they run without.
-    pub(crate) fn prefix(&self, folders: &[&Path]) -> Result<Vec<OsString>, Unavailable> {
+    /// What stands before a program and its arguments so that they run in the sandbox; nothing if they run without. Of
+    /// the caches listed, those are made that are missing and whose program is in `path`.
+    pub(crate) fn prefix(&self, folders: &[&Path], path: &OsStr) -> Result<Vec<OsString>, Unavailable> {
         if self.config.mode == SandboxMode::Required && self.report.level != Level::Full {
             let reason = self.report.reasons.join("; ");
             return Err(Unavailable { reason });
@@ -150,7 +152,7 @@ impl Sandbox {
         if self.config.network == SandboxNetwork::Deny {
             prefix.push(guard::NO_NETWORK.into());
         }
-        for place in places::writable(folders, &self.config.writable) {
+        for place in places::writable(folders, &self.config.writable, path) {
             prefix.extend([OsString::from(guard::WRITABLE), place.into_os_string()]);
         }
         prefix.push(guard::END.into());
@@ -180,7 +182,8 @@ impl Sandbox {
             "cross-device link",
             "EACCES",
         ];
-        const OF_NETWORK: [&str; 5] = [
+        const OF_NETWORK: [&str; 6] = [
+            "EAI_AGAIN",
             "Operation not permitted",
             "Could not resolve",
             "name resolution",

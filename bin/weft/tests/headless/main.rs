@@ -4,5 +4,6 @@ mod doctor;
 mod editor;
 mod exec;
 mod pictures;
+mod shell;
 mod support;
 mod trust;

@@ -15,17 +15,52 @@ const DEVICES: [&str; 7] = [
     "/dev/shm",
 ];
 
-/// The folders, what git keeps of them elsewhere, the devices and the places listed; only what exists.
-pub(super) fn writable(folders: &[&Path], listed: &[String]) -> Vec<PathBuf> {
+/// Caches by the program whose they are. A place that is not there cannot be made writable, and in the sandbox the
+/// program could not make it itself.
+const CACHES: [(&str, &str); 8] = [
+    ("~/.cargo/registry", "cargo"),
+    ("~/.cargo/git", "cargo"),
+    ("~/.npm", "npm"),
+    ("~/.local/share/pnpm", "pnpm"),
+    ("~/.yarn", "yarn"),
+    ("~/.bun/install", "bun"),
+    ("~/go/pkg", "go"),
+    ("~/.m2/repository", "mvn"),
+];
+
+/// The folders, what git keeps of them elsewhere, the devices and the places listed; only what exists. A listed cache of
+/// a program that is found in `path` is made first, as the program would make it.
+pub(super) fn writable(folders: &[&Path], listed: &[String], path: &OsStr) -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let moved = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
     let moved = [("~/.cargo", moved("CARGO_HOME")), ("~/.cache", moved("XDG_CACHE_HOME"))];
     let mut places: Vec<PathBuf> = folders.iter().map(|folder| folder.to_path_buf()).collect();
     places.extend(folders.iter().filter_map(|folder| repository_of(folder)));
     places.extend(DEVICES.iter().map(PathBuf::from));
-    places.extend(listed.iter().filter_map(|place| expand(place, home.as_deref(), &moved)));
+    for place in listed {
+        let Some(expanded) = expand(place, home.as_deref(), &moved) else {
+            continue;
+        };
+        if expanded.is_absolute() && is_unmade_cache(place, &expanded, path) {
+            // What cannot be made is not writable either, of which a command that fails is told.
+            let _unmade = fs::create_dir_all(&expanded);
+        }
+        places.push(expanded);
+    }
     places.retain(|place| place.is_absolute() && place.exists());
     places
+}
+
+/// Whether a listed place is a cache that is not there, of a program that is.
+fn is_unmade_cache(listed: &str, place: &Path, path: &OsStr) -> bool {
+    let program = match CACHES.iter().find(|(known, _)| *known == listed.trim_end_matches('/')) {
+        Some((_, program)) => Some(*program),
+        // Any program may keep something there.
+        None if listed.trim_end_matches('/') == "~/.cache" => None,
+        None => return false,
+    };
+    let is_there = |program: &str| std::env::split_paths(path).any(|folder| folder.join(program).is_file());
+    fs::symlink_metadata(place).is_err() && program.is_none_or(is_there)
 }
 
 /// A place as the configuration names it: `~/` is the home folder, and a folder that a variable moves is where it says.
@@ -77,6 +112,29 @@ mod tests {
         assert_eq!(at("~/.cache"), Path::new("/people/u/.cache"));
         assert_eq!(at("/opt/x"), Path::new("/opt/x"));
         assert_eq!(expand("~/x", None, &[]), None);
+    }
+
+    #[test]
+    fn a_cache_is_made_for_a_program_that_is_there_and_for_no_other() {
+        let root = tempfile::tempdir().expect("a folder can be made");
+        let programs = root.path().join("bin");
+        fs::create_dir(&programs).expect("made");
+        fs::write(programs.join("npm"), "").expect("written");
+        let (path, gone) = (programs.as_os_str(), root.path().join("gone"));
+        for (listed, expected) in [
+            ("~/.npm", true),
+            ("~/.npm/", true),
+            ("~/.cache", true),
+            ("~/.cargo/registry", false),
+            ("~/.ssh", false),
+            ("/opt/.npm", false),
+        ] {
+            assert_eq!(is_unmade_cache(listed, &gone, path), expected, "{listed}");
+            assert!(!is_unmade_cache(listed, &programs, path), "{listed} is there");
+        }
+        // A link that leads nowhere is somebody's, and no cache of ours to make.
+        std::os::unix::fs::symlink("nowhere", &gone).expect("made");
+        assert!(!is_unmade_cache("~/.npm", &gone, path));
     }
 
     #[test]

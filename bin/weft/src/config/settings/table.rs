@@ -362,7 +362,7 @@ pub(crate) static SANDBOX_WRITABLE: Setting = of_process(texts(
         "~/.m2/repository",
     ],
     "Where commands in the sandbox may write besides the session's folders and their temporary one; `~/` is the home \
-     folder.",
+     folder. Of what is not there, the caches of installed package managers are made.",
 ));
 pub(crate) static WORKFLOW_CONCURRENT: Setting = count(
     "workflow.max_concurrent_agents",
