@@ -13,7 +13,7 @@ use weft_toolset::{
     Bash, BashConfig, BashKill, BashOutput, Edit, Environment, Fetch, FetchConfig, FilesConfig, Glob, Grep, Read,
     SearchConfig, Todo, Write,
 };
-use weft_workflow_js::{EngineConfig, JsEngine};
+use weft_workflow_js::{EngineConfig, JsEngine, SandboxMode as WorkerSandbox};
 
 use crate::config::settings::{self, render};
 use crate::config::{Config, Overrides};
@@ -143,10 +143,16 @@ pub(crate) fn environment(config: &Config, secret_variables: &[String]) -> anyho
     Environment::new(secret_variables, &passed).context("environment.pass")
 }
 
-fn workflow(config: &Config) -> anyhow::Result<WorkflowTool> {
+/// How workflow scripts are run.
+pub(crate) fn engine_of(config: &Config) -> EngineConfig {
     let concurrent = config.size(&settings::WORKFLOW_CONCURRENT);
     let heap = config.size(&settings::WORKFLOW_HEAP);
-    let engine = JsEngine::new(EngineConfig {
+    EngineConfig {
+        sandbox: match config.text(&settings::WORKFLOW_SANDBOX) {
+            Some("required") => WorkerSandbox::Required,
+            Some("off") => WorkerSandbox::Off,
+            _ => WorkerSandbox::Auto,
+        },
         max_concurrent_agents: concurrent,
         // Enough calls in line that a slot never waits for its next one.
         max_calls_in_flight: (4 * concurrent).max(64),
@@ -154,6 +160,7 @@ fn workflow(config: &Config) -> anyhow::Result<WorkflowTool> {
         max_items_per_call: config.size(&settings::WORKFLOW_ITEMS),
         max_slice: config.span(&settings::WORKFLOW_SLICE),
         max_run_time: config.span(&settings::WORKFLOW_WALL),
+        max_cpu: config.span(&settings::WORKFLOW_CPU),
         max_agent_time: config.span(&settings::WORKFLOW_AGENT_TIME),
         dispose_grace: config.span(&settings::WORKFLOW_GRACE),
         max_heap_bytes: heap,
@@ -162,7 +169,11 @@ fn workflow(config: &Config) -> anyhow::Result<WorkflowTool> {
         max_script_bytes: config.size(&settings::WORKFLOW_SCRIPT),
         max_narration_per_second: u32::try_from(config.count(&settings::WORKFLOW_NARRATION)).unwrap_or(u32::MAX),
         ..EngineConfig::default()
-    })?;
+    }
+}
+
+fn workflow(config: &Config) -> anyhow::Result<WorkflowTool> {
+    let engine = JsEngine::new(engine_of(config))?;
     let limits = WorkflowToolConfig::default()
         .result_chars(config.size(&settings::WORKFLOW_RESULT))?
         .max_depth(u32::try_from(config.count(&settings::MAX_DEPTH))?)?

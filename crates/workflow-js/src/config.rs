@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::sandbox::SandboxMode;
+
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
@@ -43,6 +45,8 @@ impl Default for WorkerCommand {
 pub struct EngineConfig {
     /// How workers are started.
     pub worker: WorkerCommand,
+    /// When workers are shut in by the kernel.
+    pub sandbox: SandboxMode,
     /// The subagent provider of members for which neither the request nor the script names one.
     pub provider: String,
     /// How many members of one run are at work at once; further calls of `agent()` wait in line. 1 to 1,024.
@@ -103,6 +107,7 @@ impl Default for EngineConfig {
     fn default() -> Self {
         Self {
             worker: WorkerCommand::default(),
+            sandbox: SandboxMode::default(),
             provider: "spawn".into(),
             max_concurrent_agents: 16,
             max_total_agents: 1_000,

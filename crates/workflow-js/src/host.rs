@@ -12,7 +12,7 @@ use weft_workflow::{
 };
 
 use crate::script::own_meta;
-use crate::{ConfigError, EngineConfig};
+use crate::{ConfigError, EngineConfig, SandboxReport};
 
 mod board;
 mod connection;
@@ -61,6 +61,17 @@ impl JsEngine {
             observers: WorkflowObservers::new("workflow"),
         })
     }
+
+    /// Starts a worker without a script, ends it, and tells how far it was shut in.
+    ///
+    /// Blocks for a few milliseconds. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// No worker could be started, or the sandbox is required and not to be had.
+    pub fn try_sandbox(&self) -> Result<SandboxReport, StartError> {
+        launch::launch(&self.config, "workflow:none".to_owned(), "").map(|(_, report)| report)
+    }
 }
 
 impl JsEngine {
@@ -88,7 +99,10 @@ impl WorkflowEngine for JsEngine {
         let Prepared { meta, file, body } = prepare::read_script(config, &request.script, request.meta.as_ref())?;
         let runtime = Handle::try_current()
             .map_err(|error| StartError::new(StartErrorCode::Worker, format!("failed to start a run: {error}")))?;
-        let worker = aside(&runtime, || launch::launch(config, file, &body))?;
+        let (worker, report) = aside(&runtime, || launch::launch(config, file, &body))?;
+        if !report.reasons.is_empty() {
+            tracing::debug!(missing = report.reasons.join("; "), "the worker is not shut in whole");
+        }
         let terms = prepare::check_terms(config, &request)?;
         let id = Uuid::now_v7();
         let origin = request.origin.unwrap_or_else(|| origin_of(id));

@@ -14,10 +14,12 @@ mod host;
 mod literal;
 mod protocol;
 mod rejection;
+mod sandbox;
 mod script;
 mod text;
 mod worker;
 
 pub use config::{ConfigError, EngineConfig, WorkerCommand};
 pub use host::{JsEngine, read_meta};
+pub use sandbox::{SandboxLevel, SandboxMode, SandboxReport};
 pub use worker::run_worker;

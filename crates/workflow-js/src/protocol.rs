@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use weft_workflow::RunOrigin;
 
+use crate::sandbox::{SandboxMode, SandboxReport};
 use crate::script::Position;
 
 /// The largest frame a worker reads. It has to trust its parent with more than it may send itself, since the setup
@@ -46,6 +47,7 @@ pub(crate) enum ToWorker {
 /// The limits of one worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Setup {
+    pub(crate) sandbox: SandboxMode,
     /// 0 for none.
     pub(crate) max_address_space_bytes: u64,
     pub(crate) max_cpu_seconds: u64,
@@ -116,8 +118,8 @@ pub(crate) enum Reply {
 /// A message from a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FromWorker {
-    /// The script parses.
-    Loaded,
+    /// The script parses. Tells how far the worker is shut in, which it is by then.
+    Loaded(SandboxReport),
     /// The script does not parse.
     Rejected(Rejection),
     /// The script called `agent()`.
@@ -156,6 +158,8 @@ pub(crate) struct Rejection {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Call {
     pub(crate) seq: u64,
+    /// The line of the script that makes it, if that can be told.
+    pub(crate) line: Option<usize>,
     pub(crate) label: String,
     pub(crate) phase: Option<String>,
     pub(crate) prompt: String,

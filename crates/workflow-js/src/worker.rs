@@ -6,12 +6,13 @@
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{self, ExitCode};
-use std::sync::Arc;
 use std::sync::mpsc;
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use crate::frames::Decoder;
 use crate::protocol::{Setup, ToWorker, WORKER_READ_LIMIT};
+use crate::sandbox::SandboxReport;
 
 mod agent;
 mod calls;
@@ -19,6 +20,7 @@ mod chance;
 mod control;
 mod engine;
 mod finish;
+mod gauge;
 mod hooks;
 mod kind;
 mod limits;
@@ -37,11 +39,28 @@ mod scope;
 mod session;
 
 use control::Control;
-use sandbox::MemoryGauge;
+use gauge::MemoryGauge;
+use pipe::Pipe;
 pub(crate) use saved::MAX_NAME_BYTES;
 
 /// The engine's thread needs a real stack: the script's own limit is counted within it.
 const ENGINE_STACK: usize = 8 * 1024 * 1024;
+
+/// The threads of a worker, this one included.
+const THREADS: usize = 4;
+
+/// What the engine's thread has to do its work.
+#[derive(Debug)]
+struct Work {
+    setup: Setup,
+    control: Arc<Control>,
+    /// What the parent sends.
+    inbox: mpsc::Receiver<ToWorker>,
+    gauge: Arc<MemoryGauge>,
+    pipe: Pipe,
+    /// Brings word that the process is shut in.
+    report: mpsc::Receiver<SandboxReport>,
+}
 
 /// Runs one script as the engine's worker process: all of what the hidden `worker` command does.
 ///
@@ -72,12 +91,26 @@ fn serve() -> io::Result<()> {
         None => return Ok(()),
     };
     limits::apply(&setup)?;
-    let gauge = MemoryGauge::open();
-    sandbox::enter(&gauge)?;
+    let gauge = Arc::new(MemoryGauge::open());
+    let half_way = sandbox::enter(setup.sandbox, &gauge)?;
     let control = Arc::new(Control::new());
+    let ready = Arc::new(Barrier::new(THREADS));
     let (sender, receiver) = mpsc::channel();
-    control::start_watchdog(&control)?;
-    start_engine(setup, Arc::clone(&control), receiver, gauge)?;
+    let (entered, report) = mpsc::channel();
+    control::start_watchdog(&control, &ready)?;
+    let work = Work {
+        setup,
+        control: Arc::clone(&control),
+        inbox: receiver,
+        gauge: Arc::clone(&gauge),
+        pipe: Pipe::start(&ready)?,
+        report,
+    };
+    start_engine(work, &ready)?;
+    // A thread that begins makes calls which are forbidden from here on.
+    ready.wait();
+    // The engine's thread ends the process if it cannot take it.
+    drop(entered.send(half_way.complete(&gauge)?));
     while let Some(message) = inbox.next()? {
         if matches!(message, ToWorker::Cancel) {
             control.cancel();
@@ -92,15 +125,12 @@ fn serve() -> io::Result<()> {
 ///
 /// The channel is unbounded, so that stdin is always read and the parent never blocks on it; what it holds is bounded
 /// by the calls in flight.
-fn start_engine(
-    setup: Setup,
-    control: Arc<Control>,
-    receiver: mpsc::Receiver<ToWorker>,
-    gauge: MemoryGauge,
-) -> io::Result<()> {
+fn start_engine(work: Work, ready: &Arc<Barrier>) -> io::Result<()> {
     let thread = thread::Builder::new().name("engine".into()).stack_size(ENGINE_STACK);
+    let ready = Arc::clone(ready);
     let run = move || {
-        let result = catch_unwind(AssertUnwindSafe(|| engine::run(&setup, &control, &receiver, &gauge)));
+        ready.wait();
+        let result = catch_unwind(AssertUnwindSafe(|| engine::run(work)));
         let code = match result {
             Ok(Ok(())) => 0,
             Ok(Err(error)) => {

@@ -25,6 +25,7 @@ mod model;
 mod storage;
 mod surroundings;
 mod told;
+mod worker;
 
 /// How long one check may take.
 const TIME: Duration = Duration::from_secs(10);
@@ -149,6 +150,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("tools", surroundings::tools),
     ("mcp", mcp::check),
     ("sandbox", surroundings::sandbox),
+    ("workflows", worker::check),
     ("processes", surroundings::processes),
     ("limits", surroundings::limits),
     ("editor", editors::check),

@@ -109,6 +109,7 @@ mod tests {
     fn call(seq: u64) -> Call {
         Call {
             seq,
+            line: None,
             label: format!("call {seq}"),
             phase: None,
             prompt: "p".into(),

@@ -111,25 +111,31 @@ impl Connection {
     }
 
     /// Waits for the worker to exit by itself, and kills it if that takes longer than its due.
-    pub(super) async fn exit(&mut self, patience: Duration) -> Option<Exit> {
+    pub(super) async fn exit(&mut self, patience: Duration) {
+        if self.exit_by_itself(patience).await.is_none() {
+            self.kill();
+            drop(timeout(MOMENT, self.child.wait()).await);
+        }
+    }
+
+    async fn exit_by_itself(&mut self, patience: Duration) -> Option<Exit> {
         // The end of its input tells a worker to exit.
         self.outgoing = None;
-        if let Ok(status) = timeout(patience, self.child.wait()).await {
-            return status.ok().map(Exit::of);
-        }
-        self.kill();
-        let status = timeout(MOMENT, self.child.wait()).await;
+        let status = timeout(patience, self.child.wait()).await;
         status.ok()?.ok().map(Exit::of)
     }
 
     /// Why the worker is gone, which ended before it was done.
     pub(super) async fn cause_of_death(&mut self, config: &EngineConfig) -> String {
-        let exit = self.exit(MOMENT).await;
+        let exit = self.exit_by_itself(MOMENT).await;
+        if exit.is_none() {
+            self.kill();
+        }
         // What it said is all there once its stderr has ended; a descendant might keep that open.
         drop(timeout(MOMENT, &mut self.stderr).await);
         match exit {
             Some(exit) => exit.explain(&lock(&self.said), config),
-            None => "the worker process died in an unknown way".to_owned(),
+            None => "the worker process closed its output and went on, so it was killed".to_owned(),
         }
     }
 }

@@ -18,9 +18,23 @@ pub(super) enum Exit {
 }
 
 const SIGKILL: i32 = Signal::KILL.as_raw();
-const SIGSEGV: i32 = Signal::SEGV.as_raw();
 const SIGABRT: i32 = Signal::ABORT.as_raw();
+const SIGSYS: i32 = Signal::SYS.as_raw();
 const SIGXCPU: i32 = Signal::XCPU.as_raw();
+
+const NAMES: [(i32, &str); 11] = [
+    (SIGABRT, "SIGABRT"),
+    (Signal::BUS.as_raw(), "SIGBUS"),
+    (Signal::FPE.as_raw(), "SIGFPE"),
+    (Signal::ILL.as_raw(), "SIGILL"),
+    (SIGKILL, "SIGKILL"),
+    (Signal::SEGV.as_raw(), "SIGSEGV"),
+    (SIGSYS, "SIGSYS"),
+    (Signal::TERM.as_raw(), "SIGTERM"),
+    (Signal::TRAP.as_raw(), "SIGTRAP"),
+    (SIGXCPU, "SIGXCPU"),
+    (Signal::XFSZ.as_raw(), "SIGXFSZ"),
+];
 
 impl Exit {
     pub(super) fn of(status: ExitStatus) -> Self {
@@ -49,6 +63,14 @@ impl Exit {
                 "the worker process ran out of memory: it is limited to {} bytes (max_address_space_bytes)",
                 config.max_address_space_bytes
             ),
+            Self::Signal(SIGSYS) => format!(
+                "the worker process asked the system for something that no script has a way to, and was ended for it \
+                 ({self}): something broke out of the JavaScript engine, or else this system and the sandbox do not go \
+                 together (workflow.sandbox)"
+            ),
+            Self::Signal(SIGKILL) if said.is_none() => {
+                format!("the worker process died ({self}), killed by somebody or by a system that is short of memory")
+            }
             exit => {
                 let said = said.map(|line| format!(": {line}")).unwrap_or_default();
                 format!("the worker process died ({exit}){said}")
@@ -63,14 +85,10 @@ impl fmt::Display for Exit {
             Self::Code(code) => return write!(f, "exit status {code}"),
             Self::Signal(signal) => *signal,
         };
-        let name = match signal {
-            SIGABRT => "SIGABRT",
-            SIGKILL => "SIGKILL",
-            SIGSEGV => "SIGSEGV",
-            SIGXCPU => "SIGXCPU",
-            _ => return write!(f, "signal {signal}"),
-        };
-        write!(f, "signal {signal} {name}")
+        match NAMES.iter().find(|(number, _)| *number == signal) {
+            Some((_, name)) => write!(f, "signal {signal} {name}"),
+            None => write!(f, "signal {signal}"),
+        }
     }
 }
 
@@ -107,6 +125,22 @@ mod tests {
             Exit::Signal(6),
             "memory allocation of 99 bytes failed\nnote: run with `RUST_BACKTRACE=1`\n",
             "the worker process ran out of memory: it is limited to 1073741824 bytes (max_address_space_bytes)",
+        );
+    }
+
+    #[test]
+    fn an_end_by_the_sandbox_or_by_force_is_called_so() {
+        explains(
+            Exit::Signal(31),
+            "",
+            "the worker process asked the system for something that no script has a way to, and was ended for it (signal \
+             31 SIGSYS): something broke out of the JavaScript engine, or else this system and the sandbox do not go \
+             together (workflow.sandbox)",
+        );
+        explains(
+            Exit::Signal(9),
+            "",
+            "the worker process died (signal 9 SIGKILL), killed by somebody or by a system that is short of memory",
         );
     }
 

@@ -14,7 +14,7 @@ use super::exit::{Exit, last_line};
 use crate::frames::{Decoder, FrameError, encode};
 use crate::protocol::{EXIT_STUCK, FromWorker, Load, Rejection, Setup, ToWorker};
 use crate::rejection::explain;
-use crate::{EngineConfig, WorkerCommand};
+use crate::{EngineConfig, SandboxLevel, SandboxMode, SandboxReport, WorkerCommand};
 
 /// A worker that has parsed its script and waits.
 #[derive(Debug)]
@@ -46,12 +46,20 @@ enum LaunchError {
     Confused,
 }
 
-/// Starts a worker with a script.
+/// What a worker says to its script.
+#[derive(Debug)]
+enum Verdict {
+    /// It parses, and the worker is shut in as far as this tells.
+    Ready(SandboxReport),
+    Rejected(Rejection),
+}
+
+/// Starts a worker with a script, and tells how far it is shut in.
 ///
 /// # Errors
 ///
 /// The script does not parse, or there is no worker to be had.
-pub(super) fn launch(config: &EngineConfig, file: String, body: &str) -> Result<Launched, StartError> {
+pub(super) fn launch(config: &EngineConfig, file: String, body: &str) -> Result<(Launched, SandboxReport), StartError> {
     let failed = |message: String| StartError::new(StartErrorCode::Worker, message);
     let mut worker = spawn(&config.worker, config.max_frame_bytes).map_err(|error| {
         let program = config.worker.program.display();
@@ -62,8 +70,15 @@ pub(super) fn launch(config: &EngineConfig, file: String, body: &str) -> Result<
         body: body.to_owned(),
     };
     match worker.hand_over(setup(config), load) {
-        Ok(None) => Ok(worker),
-        Ok(Some(rejection)) => Err(StartError::new(StartErrorCode::ScriptParse, explain(&rejection, body))),
+        Ok(Verdict::Ready(report)) if is_enough(config.sandbox, &report) => Ok((worker, report)),
+        Ok(Verdict::Ready(report)) => Err(failed(format!(
+            "the run was not started: workflow.sandbox is \"required\", and here is missing: {}\n\
+             hint: set workflow.sandbox to \"auto\"",
+            report.reasons.join("; ")
+        ))),
+        Ok(Verdict::Rejected(rejection)) => {
+            Err(StartError::new(StartErrorCode::ScriptParse, explain(&rejection, body)))
+        }
         Err(error) => Err(worker.post_mortem(&error).map_or_else(
             || {
                 StartError::new(
@@ -76,9 +91,14 @@ pub(super) fn launch(config: &EngineConfig, file: String, body: &str) -> Result<
     }
 }
 
+fn is_enough(mode: SandboxMode, report: &SandboxReport) -> bool {
+    mode != SandboxMode::Required || report.level == SandboxLevel::Full
+}
+
 fn setup(config: &EngineConfig) -> Setup {
     let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     Setup {
+        sandbox: config.sandbox,
         max_address_space_bytes: config.max_address_space_bytes as u64,
         max_cpu_seconds: config.max_cpu.as_secs(),
         niceness: config.niceness,
@@ -123,7 +143,7 @@ fn spawn(command: &WorkerCommand, max_frame_bytes: usize) -> io::Result<Launched
 
 impl Launched {
     /// Gives the worker its limits and its script and waits for its verdict.
-    fn hand_over(&mut self, setup: Setup, load: Load) -> Result<Option<Rejection>, LaunchError> {
+    fn hand_over(&mut self, setup: Setup, load: Load) -> Result<Verdict, LaunchError> {
         let deadline = Instant::now() + PATIENCE;
         for message in [ToWorker::Setup(setup), ToWorker::Load(load)] {
             // One that does not read may have answered all the same.
@@ -135,8 +155,8 @@ impl Launched {
         let mut chunk = [0; 4096];
         loop {
             match self.decoder.next()? {
-                Some(FromWorker::Loaded) => return Ok(None),
-                Some(FromWorker::Rejected(rejection)) => return Ok(Some(rejection)),
+                Some(FromWorker::Loaded(report)) => return Ok(Verdict::Ready(report)),
+                Some(FromWorker::Rejected(rejection)) => return Ok(Verdict::Rejected(rejection)),
                 Some(_) => return Err(LaunchError::Confused),
                 None => {}
             }

@@ -47,6 +47,8 @@ pub(super) struct Owner {
     board: Board,
     /// The number of the last call.
     last_seq: u64,
+    /// The line of the script that made it.
+    last_line: Option<usize>,
     tasks: JoinSet<()>,
     /// The workflows that scripts may run by name.
     saved: Option<Arc<dyn SavedWorkflows>>,
@@ -88,6 +90,7 @@ impl Owner {
             over: CancellationToken::new(),
             board: Board::new(config.max_concurrent_agents),
             last_seq: 0,
+            last_line: None,
             tasks: JoinSet::new(),
             saved: request.saved,
             lookups: JoinSet::new(),
@@ -181,7 +184,10 @@ impl Owner {
             return self.fail(script::broken(&why));
         }
         match self.fail(String::new()) {
-            Verdict::Failed(_) => Verdict::Failed(worker.cause_of_death(&self.config).await),
+            Verdict::Failed(_) => {
+                let cause = worker.cause_of_death(&self.config).await;
+                Verdict::Failed(script::died(&cause, self.last_line))
+            }
             verdict => verdict,
         }
     }

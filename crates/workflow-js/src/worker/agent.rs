@@ -68,6 +68,7 @@ pub(super) fn accept<'js>(
     };
     let call = Call {
         seq: session.calls.borrow_mut().number(),
+        line: None,
         label: cut_label(options.label.as_deref().unwrap_or_else(|| first_line(&text))),
         phase,
         prompt: String::new(),

@@ -7,7 +7,7 @@
 use std::io;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
@@ -104,11 +104,14 @@ impl Control {
 }
 
 /// Starts the thread that ends the process when a slice is too late, before there are any slices. It lives as long as
-/// the process.
-pub(super) fn start_watchdog(control: &Arc<Control>) -> io::Result<()> {
-    let watched = Arc::clone(control);
+/// the process, and tells when it is ready.
+pub(super) fn start_watchdog(control: &Arc<Control>, ready: &Arc<Barrier>) -> io::Result<()> {
+    let (watched, ready) = (Arc::clone(control), Arc::clone(ready));
     let watchdog = thread::Builder::new().name("watchdog".into()).stack_size(128 * 1024);
-    let handle = watchdog.spawn(move || watch(&watched))?;
+    let handle = watchdog.spawn(move || {
+        ready.wait();
+        watch(&watched);
+    })?;
     // Nobody else sets it.
     drop(control.watchdog.set(handle.thread().clone()));
     Ok(())

@@ -1,6 +1,6 @@
 //! Sets an engine up, runs one script in it and tells the parent how that went.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,16 +13,15 @@ use rquickjs::{CatchResultExt, Context, Ctx, Runtime, Value};
 use super::calls::Calls;
 use super::control::Control;
 use super::finish::{Report, finish, never_ran};
-use super::hooks;
 use super::load::load;
 use super::notes::Notes;
 use super::output::Output;
-use super::pipe::Pipe;
 use super::rejections::Rejections;
-use super::sandbox::MemoryGauge;
 use super::session::Session;
+use super::{Work, hooks};
 use crate::frames::FrameError;
 use crate::protocol::{Args, FromWorker, Go, Load, Setup, ToWorker};
+use crate::sandbox::SandboxReport;
 
 /// Everything of the language but clocks other than `Date`.
 type Intrinsics = (
@@ -51,47 +50,49 @@ pub(super) enum EngineError {
     /// The report did not fit.
     #[error("failed to report to the parent: {0}")]
     Report(#[from] FrameError),
-    /// There is no way to report.
-    #[error("failed to start the thread that writes: {0}")]
-    Writer(#[from] std::io::Error),
     /// The parent.
     #[error("the parent sent no script")]
     NoScript,
 }
 
 /// Runs one script from its text to the report on its end.
-pub(super) fn run(
-    setup: &Setup,
-    control: &Arc<Control>,
-    inbox: &Receiver<ToWorker>,
-    gauge: &MemoryGauge,
-) -> Result<(), EngineError> {
+pub(super) fn run(work: Work) -> Result<(), EngineError> {
+    let Work {
+        setup,
+        control,
+        inbox,
+        gauge,
+        pipe,
+        report,
+    } = work;
+    // Nothing is sent if the process could not be shut in, and then it is about to end.
+    let report = report.recv().map_err(|_| EngineError::NoScript)?;
     let Ok(ToWorker::Load(script)) = inbox.recv() else {
         return Err(EngineError::NoScript);
     };
-    let output = Rc::new(RefCell::new(Output::new(setup, Pipe::start()?)));
+    let output = Rc::new(RefCell::new(Output::new(&setup, pipe)));
     let memory_before = gauge.peak();
     // Never torn down: that takes time, and asserts what a script that ran out of memory may have broken.
     let runtime = ManuallyDrop::new(Runtime::new().map_err(broken)?);
     runtime.set_memory_limit(setup.max_heap_bytes);
     runtime.set_max_stack_size(setup.max_stack_bytes);
-    let clock = Arc::clone(control);
+    let clock = Arc::clone(&control);
     runtime.set_interrupt_handler(Some(Box::new(move || clock.must_stop())));
     let rejections = Rejections::watch(&runtime);
     let context = ManuallyDrop::new(Context::custom::<Intrinsics>(&runtime).map_err(broken)?);
     let report = context.with(|ctx| {
         let worker = Worker {
             ctx,
-            setup,
-            control,
-            inbox,
+            setup: &setup,
+            control: &control,
+            inbox: &inbox,
             output: &output,
         };
-        worker.run(script, &rejections)
+        worker.run(script, report, &rejections)
     })?;
     if let Some(report) = report {
         let heap_used = gauge.peak().saturating_sub(memory_before);
-        let finished = report.into_finished(heap_used, setup);
+        let finished = report.into_finished(heap_used, &setup);
         output.borrow_mut().send(&FromWorker::Finished(finished))?;
     }
     Ok(())
@@ -112,7 +113,7 @@ struct Worker<'a, 'js> {
 
 impl<'js> Worker<'_, 'js> {
     /// Nothing to report means that the script does not parse and that the parent has been told.
-    fn run(self, script: Load, rejections: &Rejections) -> Result<Option<Report>, EngineError> {
+    fn run(self, script: Load, shut_in: SandboxReport, rejections: &Rejections) -> Result<Option<Report>, EngineError> {
         self.control.begin(PARSE_TIME);
         let loaded = load(&self.ctx, &script);
         self.control.end();
@@ -123,7 +124,7 @@ impl<'js> Worker<'_, 'js> {
                 return Ok(None);
             }
         };
-        self.output.borrow_mut().send(&FromWorker::Loaded)?;
+        self.output.borrow_mut().send(&FromWorker::Loaded(shut_in))?;
         let Ok(ToWorker::Go(go)) = self.inbox.recv() else {
             return Ok(Some(never_ran()));
         };
@@ -137,6 +138,7 @@ impl<'js> Worker<'_, 'js> {
             output: Rc::clone(self.output),
             calls: RefCell::new(Calls::new(self.setup.max_calls_in_flight)),
             saved: RefCell::default(),
+            last_call: Cell::new(None),
             notes: RefCell::new(Notes::default()),
         });
         hooks::install(&self.ctx, &session, go.origin)

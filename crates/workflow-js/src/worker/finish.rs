@@ -10,6 +10,7 @@ use super::rejections::Rejections;
 use super::render::{describe, describe_briefly};
 use super::session::{Ending, Session};
 use crate::protocol::{Finished, Outcome, Setup};
+use crate::script::Position;
 use crate::text::{cut_bytes, cut_chars};
 
 /// How much CPU time showing what was thrown may take, all in all.
@@ -61,7 +62,7 @@ pub(super) fn finish<'js>(
     main: Option<&Promise<'js>>,
     rejections: &Rejections,
 ) -> Report {
-    let may_run = !matches!(ending, Ending::Stopped | Ending::Cancelled);
+    let may_run = !matches!(ending, Ending::Stopped(_) | Ending::Cancelled);
     let odd = match &ending {
         Ending::Threw(value) => value.is_null(),
         Ending::Stalled | Ending::Broken(_) => true,
@@ -94,14 +95,24 @@ fn outcome_of<'js>(session: &Session<'js>, ending: Ending<'js>) -> Outcome {
         Ending::Stalled => {
             "nothing left to wait for: the script awaits a promise that nothing can settle any more".to_owned()
         }
-        Ending::Stopped => format!(
-            "the script used {:?} of CPU time without waiting for an agent, which is the limit (max_slice): an endless \
+        Ending::Stopped(place) => format!(
+            "the script used {:?} of CPU time without waiting for an agent, which is the limit (max_slice){}: an endless \
              loop, as a rule",
-            session.slice()
+            session.slice(),
+            whereabouts(place, session.last_call.get())
         ),
         Ending::Broken(error) => format!("the JavaScript engine failed: {error}"),
     };
     Outcome::Failed(cut_bytes(&error, MAX_ERROR_BYTES))
+}
+
+/// Where a script was, as exactly as can be told: the engine takes note of places where something is called or thrown.
+fn whereabouts(place: Option<Position>, last_call: Option<usize>) -> String {
+    match (place, last_call) {
+        (Some(Position { line, .. }), _) => format!(", last seen at line {line}"),
+        (None, Some(line)) => format!(", after its call of agent() at line {line}"),
+        (None, None) => String::new(),
+    }
 }
 
 fn threw<'js>(session: &Session<'js>, value: &Value<'js>) -> String {

@@ -14,6 +14,7 @@ use super::kind::kind_of;
 use super::prelude::Prelude;
 use super::scope::Scope;
 use super::session::Session;
+use crate::protocol::Call;
 
 /// Installs the script's globals.
 pub(super) fn install<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, origin: RunOrigin) -> Result<()> {
@@ -113,8 +114,9 @@ fn call_agent<'js>(
     deferred: Deferred<'js>,
 ) -> Result<()> {
     match accept(session, scope, prompt, options) {
-        Ok((call, prompt)) => {
-            let name = session.name_call(&call.label);
+        Ok((mut call, prompt)) => {
+            call.line = session.line_of_call();
+            let name = name_call(&call);
             let accepted = Accepted {
                 call,
                 prompt,
@@ -125,6 +127,15 @@ fn call_agent<'js>(
         }
         Err(Refusal::Failure(failure)) => deferred.reject(session.prelude(), &failure),
         Err(Refusal::Engine(error)) => Err(error),
+    }
+}
+
+/// How messages call a call.
+fn name_call(call: &Call) -> String {
+    let label = &call.label;
+    match call.line {
+        Some(line) => format!("agent {label:?} (line {line})"),
+        None => format!("agent {label:?}"),
     }
 }
 

@@ -10,6 +10,8 @@ use crate::protocol::Setup;
 pub(super) fn apply(setup: &Setup) -> io::Result<()> {
     chdir("/")?;
     limit(Resource::Core, 0, 0)?;
+    // No file gets a byte more by it, whatever it has open.
+    limit(Resource::Fsize, 0, 0)?;
     // At the first limit the process gets a signal that says why, at the second it is killed.
     limit(Resource::Cpu, setup.max_cpu_seconds, setup.max_cpu_seconds + 1)?;
     if setup.max_address_space_bytes > 0 {

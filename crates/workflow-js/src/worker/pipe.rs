@@ -7,7 +7,7 @@
 
 use std::io::{self, Write};
 use std::process;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// What may wait. Beyond it whoever has something to tell writes himself, and so waits for the parent.
@@ -30,8 +30,8 @@ struct Shared {
 }
 
 impl Pipe {
-    /// Starts the writer, which ends with the process.
-    pub(super) fn start() -> io::Result<Self> {
+    /// Starts the writer, which ends with the process and tells when it is ready.
+    pub(super) fn start(ready: &Arc<Barrier>) -> io::Result<Self> {
         let pipe = Self {
             shared: Arc::new(Shared {
                 waiting: Mutex::new(Vec::new()),
@@ -41,7 +41,11 @@ impl Pipe {
         };
         let writer = pipe.clone();
         let thread = thread::Builder::new().name("writer".into()).stack_size(STACK);
-        thread.spawn(move || writer.write_for_ever())?;
+        let ready = Arc::clone(ready);
+        thread.spawn(move || {
+            ready.wait();
+            writer.write_for_ever();
+        })?;
         Ok(pipe)
     }
 

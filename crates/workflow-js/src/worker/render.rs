@@ -63,15 +63,19 @@ pub(super) fn describe_briefly<'js>(
     control: &Control,
 ) -> String {
     let all = describe(thrown, source, prelude, control);
-    let place = thrown.as_object().filter(|_| thrown.is_error());
-    let place = place
-        .and_then(|error| field(error, "stack", prelude))
-        .and_then(|stack| place_of(&stack, source));
+    let place = place_thrown(thrown, source, prelude);
     let first = cut_chars(all.lines().next().unwrap_or_default(), 300);
     match place {
         Some(Position { line, .. }) => format!("{first} (line {line})"),
         None => first,
     }
+}
+
+/// The place that an error was thrown at. Its stack trace is the error's own, so that no script runs for those that the
+/// engine threw.
+pub(super) fn place_thrown<'js>(thrown: &Value<'js>, source: Source<'_>, prelude: &Prelude<'js>) -> Option<Position> {
+    let error = thrown.as_object().filter(|_| thrown.is_error())?;
+    place_of(&field(error, "stack", prelude)?, source)
 }
 
 fn describe_error<'js>(error: &Object<'js>, source: Source<'_>, prelude: &Prelude<'js>) -> String {

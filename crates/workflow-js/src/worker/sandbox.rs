@@ -1,85 +1,74 @@
-//! What a worker needs none of, taken away for good: files, the network, other programs.
+//! What a worker needs none of, taken away for good: files, the network, other programs and processes, and every call
+//! to the system that the engine does without.
 //!
 //! A script has no way to any of it. This is for the day on which somebody finds one through the engine.
+//!
+//! There are two layers, each enough for most of it: Landlock puts paths, sockets and other processes out of reach, a
+//! filter of system calls leaves only those that the engine is known to make. They are entered in two steps, since the
+//! one is inherited by threads and so comes before them, and the other forbids to make threads and so comes after them.
+//! Both are in force before a byte of a script is read.
 
-use std::fs::File;
-use std::io::{self, Read, Seek};
-use std::os::fd::{AsRawFd, RawFd};
+use std::io;
+use std::os::fd::RawFd;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// The worker's view of its own memory, opened before nothing can be opened any more.
+use super::gauge::MemoryGauge;
+use crate::sandbox::{SandboxMode, SandboxReport};
+
+#[cfg(target_os = "linux")]
+mod calls;
+#[cfg_attr(target_os = "linux", path = "sandbox/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "sandbox/other.rs")]
+mod system;
+
+/// A process that has no way to files, sockets and other processes any more, and now makes its threads.
 #[derive(Debug)]
-pub(super) struct MemoryGauge {
-    status: Option<File>,
+pub(super) struct HalfWay {
+    mode: SandboxMode,
+    paths: Result<(), String>,
 }
 
-impl MemoryGauge {
-    pub(super) fn open() -> Self {
-        Self {
-            status: File::open("/proc/self/status").ok(),
-        }
-    }
+/// Takes the first step. The standard descriptors and the gauge stay.
+pub(super) fn enter(mode: SandboxMode, gauge: &MemoryGauge) -> io::Result<HalfWay> {
+    // It still needs a descriptor of its own.
+    let paths = unless_off(mode, system::forbid_paths);
+    forbid_new_descriptors(gauge)?;
+    Ok(HalfWay { mode, paths })
+}
 
-    /// The most memory that the process has ever used, in bytes; 0 where that cannot be told.
-    pub(super) fn peak(&self) -> usize {
-        let Some(mut status) = self.status.as_ref() else {
-            return 0;
-        };
-        let mut text = String::new();
-        let read = status.rewind().and_then(|()| status.read_to_string(&mut text));
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
-        read.ok().and(kib).unwrap_or(0) * 1024
-    }
-
-    fn descriptor(&self) -> Option<RawFd> {
-        self.status.as_ref().map(AsRawFd::as_raw_fd)
+impl HalfWay {
+    /// Takes the second step, for all threads of the process.
+    pub(super) fn complete(self, gauge: &MemoryGauge) -> io::Result<SandboxReport> {
+        forbid_new_processes()?;
+        let calls = unless_off(self.mode, || system::forbid_calls(gauge.descriptor()));
+        Ok(SandboxReport::of([self.paths, calls]))
     }
 }
 
-/// Shuts this process in. Its standard descriptors and the gauge stay.
-pub(super) fn enter(gauge: &MemoryGauge) -> io::Result<()> {
-    // The first still needs a descriptor of its own.
-    forbid_paths_and_programs();
-    forbid_new_descriptors(gauge)
+fn unless_off(mode: SandboxMode, step: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    match mode {
+        SandboxMode::Off => Err("it is switched off (workflow.sandbox)".to_owned()),
+        SandboxMode::Auto | SandboxMode::Required => step(),
+    }
 }
 
 /// Without a free descriptor there are no more files, sockets or pipes, whatever the system.
 fn forbid_new_descriptors(gauge: &MemoryGauge) -> io::Result<()> {
     const STANDARD: RawFd = 3;
     let highest = gauge.descriptor().unwrap_or(0).max(STANDARD - 1);
-    let limit = u64::try_from(highest + 1).ok();
+    set(Resource::Nofile, u64::try_from(highest + 1).ok())
+}
+
+/// A user who is not almighty has processes enough by then.
+fn forbid_new_processes() -> io::Result<()> {
+    set(Resource::Nproc, Some(0))
+}
+
+fn set(resource: Resource, limit: Option<u64>) -> io::Result<()> {
     let limits = Rlimit {
         current: limit,
         maximum: limit,
     };
-    setrlimit(Resource::Nofile, limits).map_err(Into::into)
+    setrlimit(resource, limits).map_err(Into::into)
 }
-
-/// What needs no descriptor: running programs, removing and renaming files, signals to strangers. As far as this
-/// kernel knows how.
-#[cfg(target_os = "linux")]
-fn forbid_paths_and_programs() {
-    use landlock::{
-        ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetError, Scope,
-    };
-    let restrict = || {
-        let abi = ABI::V6;
-        Ruleset::default()
-            .set_compatibility(CompatLevel::BestEffort)
-            .handle_access(AccessFs::from_all(abi))?
-            .handle_access(AccessNet::from_all(abi))?
-            .scope(Scope::from_all(abi))?
-            .create()?
-            .restrict_self()?;
-        Ok::<(), RulesetError>(())
-    };
-    if let Err(error) = restrict() {
-        super::complain(&format!("the worker is not shut in: {error}"));
-    }
-}
-
-/// Elsewhere the empty environment and the limits have to do.
-#[cfg(not(target_os = "linux"))]
-fn forbid_paths_and_programs() {}

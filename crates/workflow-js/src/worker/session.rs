@@ -1,6 +1,6 @@
 //! One script at work.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -14,10 +14,10 @@ use super::control::Control;
 use super::notes::Notes;
 use super::output::Output;
 use super::prelude::Prelude;
-use super::render::{Source, describe_briefly, place_of};
+use super::render::{Source, describe_briefly, place_of, place_thrown};
 use super::saved::SavedScripts;
 use crate::protocol::{Load, Reply, Setup, ToWorker};
-use crate::script::HEAD;
+use crate::script::{HEAD, Position};
 
 /// What the hooks and the loop share. No borrow of a cell may last while script runs, since script calls hooks.
 pub(super) struct Session<'js> {
@@ -30,6 +30,8 @@ pub(super) struct Session<'js> {
     pub(super) output: Rc<RefCell<Output>>,
     pub(super) calls: RefCell<Calls<'js>>,
     pub(super) saved: RefCell<SavedScripts<'js>>,
+    /// The line of the latest call of `agent()`.
+    pub(super) last_call: Cell<Option<usize>>,
     pub(super) notes: RefCell<Notes>,
 }
 
@@ -42,8 +44,8 @@ pub(super) enum Ending<'js> {
     Threw(Value<'js>),
     /// It waits for something that cannot come.
     Stalled,
-    /// It used up a slice.
-    Stopped,
+    /// It used up a slice, at this place if that can be told.
+    Stopped(Option<Position>),
     /// It was cancelled.
     Cancelled,
     /// The engine failed outside of script.
@@ -93,13 +95,12 @@ impl<'js> Session<'js> {
         }
     }
 
-    /// How messages call a call of `agent()` that the script is making.
-    pub(super) fn name_call(&self, label: &str) -> String {
-        let stack = self.prelude().call_site().unwrap_or_default();
-        match place_of(&stack, self.source()) {
-            Some(place) => format!("agent {label:?} (line {})", place.line),
-            None => format!("agent {label:?}"),
-        }
+    /// The line of the call of `agent()` that the script is making, which is remembered.
+    pub(super) fn line_of_call(&self) -> Option<usize> {
+        let stack = self.prelude().call_site()?;
+        let line = place_of(&stack, self.source())?.line;
+        self.last_call.set(Some(line));
+        Some(line)
     }
 
     /// An item of a combinator threw.
@@ -142,7 +143,8 @@ impl<'js> Session<'js> {
         loop {
             self.run_jobs();
             if self.control.was_stopped() {
-                return Ok(self.stopped());
+                // The engine does not tell what a job was at.
+                return Ok(self.stopped(None));
             }
             self.output.borrow_mut().flush();
             if main.state() != PromiseState::Pending {
@@ -213,7 +215,8 @@ impl<'js> Session<'js> {
 
     fn broken(&self, error: Error) -> Ending<'js> {
         if self.control.was_stopped() {
-            return self.stopped();
+            let place = matches!(error, Error::Exception).then(|| self.ctx.catch());
+            return self.stopped(place.and_then(|thrown| place_thrown(&thrown, self.source(), self.prelude())));
         }
         match error {
             Error::Exception => Ending::Threw(self.ctx.catch()),
@@ -221,11 +224,11 @@ impl<'js> Session<'js> {
         }
     }
 
-    fn stopped(&self) -> Ending<'js> {
+    fn stopped(&self, place: Option<Position>) -> Ending<'js> {
         if self.control.is_cancelled() {
             Ending::Cancelled
         } else {
-            Ending::Stopped
+            Ending::Stopped(place)
         }
     }
 }

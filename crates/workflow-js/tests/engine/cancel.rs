@@ -43,17 +43,23 @@ async fn g70_an_endless_loop_ends_at_a_cancel_within_the_grace() {
 #[tokio::test]
 async fn g70_an_endless_loop_ends_by_the_limit_of_a_slice_without_a_cancel() {
     let harness = Harness::new();
-    for script in [
-        "while (true) {}",
-        "await agent('x'); while (true) {}",
-        "await null; while (true) await 0",
+    for (script, place) in [
+        (
+            "\n\nconst spin = () => { while (true); };\nspin()",
+            ", last seen at line 3:",
+        ),
+        (
+            "\nawait agent('x');\nwhile (true) {}",
+            ", after its call of agent() at line 2:",
+        ),
+        ("await null; while (true) await 0", ": an endless loop"),
     ] {
         let result = harness.run(script).await;
         let error = error_of(&result);
-        assert!(
-            error.contains("300ms of CPU time without waiting for an agent") && error.contains("(max_slice)"),
-            "{error}"
+        let expected = format!(
+            "the script used 300ms of CPU time without waiting for an agent, which is the limit (max_slice){place}"
         );
+        assert!(error.starts_with(&expected), "{error}");
     }
 }
 

@@ -19,6 +19,10 @@ fn frame(message: &Value) -> Vec<u8> {
     [&length.to_le_bytes()[..], body.as_bytes()].concat()
 }
 
+fn loaded() -> Value {
+    json!({ "Loaded": { "level": "Full", "reasons": [] } })
+}
+
 fn call(seq: u64, prompt: &str) -> Value {
     json!({ "Call": {
         "seq": seq, "label": prompt, "phase": null, "prompt": prompt, "schema": null, "provider": null, "model": null,
@@ -40,7 +44,7 @@ struct Puppet {
 impl Puppet {
     fn new(messages: &[Value]) -> Self {
         let folder = tempfile::tempdir().expect("a folder for the test");
-        let loaded = [json!("Loaded")];
+        let loaded = [loaded()];
         let frames: Vec<u8> = loaded.iter().chain(messages).flat_map(frame).collect();
         std::fs::write(folder.path().join("frames"), frames).expect("the frames are written");
         let mode = rustix::fs::Mode::RWXU;
@@ -81,8 +85,17 @@ async fn a_worker_that_dies_fails_its_run_with_its_last_words() {
             "the worker process died (exit status 3): last words",
         ),
         ("kill -SEGV $$", "the worker process died (signal 11 SIGSEGV)"),
+        (
+            "kill -SYS $$",
+            "the worker process asked the system for something that no script has a way to, and was ended for it (signal \
+             31 SIGSYS): something broke out of the JavaScript engine, or else this system and the sandbox do not go \
+             together (workflow.sandbox)",
+        ),
         ("kill -ABRT $$", "the worker process died (signal 6 SIGABRT)"),
-        ("kill -KILL $$", "the worker process died (signal 9 SIGKILL)"),
+        (
+            "kill -KILL $$",
+            "the worker process died (signal 9 SIGKILL), killed by somebody or by a system that is short of memory",
+        ),
         (
             "kill -XCPU $$",
             "the script used 600s of CPU time in all, which is the limit (max_cpu)",
@@ -102,7 +115,19 @@ async fn a_worker_that_only_closes_its_output_is_killed() {
     let puppet = Puppet::new(&[]);
     let harness = Harness::with(puppet.config("exec >&-; exec sleep 1000"));
     let result = harness.run("return 1").await;
-    assert_eq!(error_of(&result), "the worker process died (signal 9 SIGKILL)");
+    let expected = "the worker process closed its output and went on, so it was killed";
+    assert_eq!(error_of(&result), expected);
+}
+
+#[tokio::test]
+async fn the_last_call_of_a_worker_that_dies_is_told_with_its_line() {
+    let mut last = call(1, "text");
+    last["Call"]["line"] = json!(7);
+    let puppet = Puppet::new(&[last]);
+    let harness = Harness::with(puppet.config("kill -SEGV $$"));
+    let result = harness.run("return 1").await;
+    let expected = "the worker process died (signal 11 SIGSEGV); the script's last call of agent() is at line 7";
+    assert_eq!(error_of(&result), expected);
 }
 
 #[tokio::test]
@@ -187,7 +212,7 @@ async fn a_worker_that_breaks_the_protocol_is_killed() {
         (vec![call(1, "x"), call(1, "x")], "a call has the number 1, after 1"),
         (vec![call(1_001, "x")], "a call has the number 1001"),
         (vec![call(0, "x")], "a call has the number 0"),
-        (vec![json!("Loaded")], "loaded its script twice"),
+        (vec![loaded()], "loaded its script twice"),
         (vec![call(1, &"x".repeat(2 << 20))], "a call is larger than allowed"),
         (
             vec![finished(&json!("x".repeat(2 << 20)))],
@@ -248,7 +273,7 @@ fn go() -> Value {
 /// The test worker, told to run a script in frames.
 fn worker_with(body: &str) -> (tokio::process::Child, Vec<u8>) {
     let setup = json!({ "Setup": {
-        "max_address_space_bytes": 0, "max_cpu_seconds": 60, "niceness": 0, "max_heap_bytes": 1 << 24,
+        "sandbox": "Auto", "max_address_space_bytes": 0, "max_cpu_seconds": 60, "niceness": 0, "max_heap_bytes": 1 << 24,
         "max_stack_bytes": 1 << 20, "max_slice_ms": 600_000, "max_frame_bytes": 1 << 20, "max_calls_in_flight": 1,
         "max_items_per_call": 1, "max_log_bytes": 64, "max_phase_chars": 8, "max_narration_per_second": 1,
         "max_prompt_bytes": 64, "max_options_bytes": 64, "max_result_bytes": 64, "max_args_bytes": 64,

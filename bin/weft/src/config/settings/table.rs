@@ -392,6 +392,23 @@ pub(crate) static WORKFLOW_SLICE: Setting = millis(
     5 * MINUTE,
     "How much processor time a script may use without waiting for anything.",
 );
+pub(crate) static WORKFLOW_SANDBOX: Setting = of_process(Setting {
+    key: "workflow.sandbox",
+    kind: Kind::Word {
+        default: "auto",
+        words: &["auto", "required", "off"],
+    },
+    project: false,
+    doc: "Whether the process of a script is shut in by the kernel: `auto` as far as it can, `required` runs no script \
+          where something is missing, `off` leaves it at a process of its own and its limits.",
+});
+pub(crate) static WORKFLOW_CPU: Setting = millis(
+    "workflow.max_cpu",
+    10 * MINUTE,
+    SECOND,
+    24 * HOUR,
+    "How much CPU time a script may use in all, in whole seconds.",
+);
 pub(crate) static WORKFLOW_WALL: Setting = millis(
     "workflow.max_run_time",
     6 * HOUR,
@@ -602,6 +619,8 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &WORKFLOW_TOTAL,
     &WORKFLOW_ITEMS,
     &WORKFLOW_SLICE,
+    &WORKFLOW_CPU,
+    &WORKFLOW_SANDBOX,
     &WORKFLOW_WALL,
     &WORKFLOW_AGENT_TIME,
     &WORKFLOW_NARRATION,

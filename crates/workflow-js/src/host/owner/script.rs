@@ -39,6 +39,7 @@ impl Owner {
                     return Some(self.fail(broken(&problem)));
                 }
                 self.last_seq = call.seq;
+                self.last_line = call.line;
                 self.board.push(Call {
                     label: cut_label(&call.label),
                     phase: call.phase.map(|phase| cut_chars(&phase, self.config.max_phase_chars)),
@@ -52,7 +53,7 @@ impl Owner {
                 }
             }
             FromWorker::Finished(finished) => return Some(self.on_finished(finished)),
-            FromWorker::Loaded | FromWorker::Rejected(_) => {
+            FromWorker::Loaded(_) | FromWorker::Rejected(_) => {
                 return Some(self.fail(broken("it loaded its script twice")));
             }
         }
@@ -156,4 +157,12 @@ fn cut_list(texts: &mut Vec<String>, cut: impl Fn(&str) -> String) {
 /// The error of a run whose worker broke a rule.
 pub(super) fn broken(problem: &str) -> String {
     format!("the worker process broke the protocol: {problem}")
+}
+
+/// The error of a run whose worker died, for this cause. What the script was at died with it, but for its last call.
+pub(super) fn died(cause: &str, last_line: Option<usize>) -> String {
+    match last_line {
+        Some(line) => format!("{cause}; the script's last call of agent() is at line {line}"),
+        None => cause.to_owned(),
+    }
 }
