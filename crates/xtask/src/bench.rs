@@ -12,6 +12,7 @@ mod flow;
 mod load;
 mod members;
 mod model;
+mod resume;
 mod search;
 mod shell;
 mod start;
@@ -29,7 +30,7 @@ use figures::Figures;
 /// What to measure.
 #[derive(Args)]
 pub(crate) struct BenchArguments {
-    /// Measure only what has this in its name: start, memory, throughput, latency, worker, members, stall, append,
+    /// Measure only what has this in its name: start, memory, throughput, latency, worker, members, resume, stall, append,
     /// list, load, model, search, shell.
     only: Option<String>,
 }
@@ -55,6 +56,7 @@ const MEASUREMENTS: &[Measurement] = &[
     ("latency", flow::latency),
     ("throughput", flow::throughput),
     ("members", members::members),
+    ("resume", resume::resume),
     ("stall", flow::stall),
     ("append", store::append),
     ("list", store::list),

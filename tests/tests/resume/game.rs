@@ -259,7 +259,7 @@ impl Game {
             let value = value.split_once("\nNotes:").map_or(value, |(value, _)| value);
             serde_json::from_str(value).ok()
         };
-        Ok(texts.filter_map(value).last())
+        Ok(texts.filter_map(value).next_back())
     }
 
     /// The questions of members that have begun and not answered, and that no earlier kill had interrupted.

@@ -72,18 +72,28 @@ impl Daemon {
     pub(crate) fn spawn_in(weft: &Path, home: &Path, script: &str) -> anyhow::Result<Self> {
         let script = format!("export const meta = {{ name: 'bench', description: 'bench' }};\n{script}\n");
         std::fs::write(home.join("run.js"), script)?;
-        Self::spawn_on(weft, home, CONFIG, MODEL)
+        Self::spawn_on(weft, home, MODEL)
     }
 
     /// Spawns an agent with a home of its own, with this configuration and this scripted model.
     pub(crate) fn spawn_with(weft: &Path, config: &str, model: &str) -> anyhow::Result<Self> {
         let home = home()?;
-        let mut daemon = Self::spawn_on(weft, home.path(), config, model)?;
+        let mut daemon = Self::spawn_as(weft, home.path(), config, model)?;
         daemon._home = Some(home);
         Ok(daemon)
     }
 
-    fn spawn_on(weft: &Path, home: &Path, config: &str, model: &str) -> anyhow::Result<Self> {
+    /// Spawns an agent in a home that is there, with this scripted model.
+    pub(crate) fn spawn_on(weft: &Path, home: &Path, model: &str) -> anyhow::Result<Self> {
+        Self::spawn_as(weft, home, CONFIG, model)
+    }
+
+    /// A folder for a home.
+    pub(crate) fn home() -> anyhow::Result<tempfile::TempDir> {
+        Ok(home()?)
+    }
+
+    fn spawn_as(weft: &Path, home: &Path, config: &str, model: &str) -> anyhow::Result<Self> {
         for (name, text) in [("config.toml", config), ("model.toml", model)] {
             std::fs::write(home.join(name), text)?;
         }
@@ -122,10 +132,21 @@ impl Daemon {
         self.send("session/prompt", &prompt)
     }
 
-    /// Runs one turn and hands over every line up to its answer.
-    pub(crate) fn turn(&mut self, mut seen: impl FnMut(&Line)) -> anyhow::Result<()> {
+    /// Loads a session.
+    pub(crate) fn load(&mut self, session: &str) -> anyhow::Result<()> {
+        let params = json!({"sessionId": session, "cwd": std::env::temp_dir(), "mcpServers": []});
+        self.request("session/load", &params).map(drop)
+    }
+
+    /// Runs one turn in a session of its own and hands over every line up to its answer.
+    pub(crate) fn turn(&mut self, seen: impl FnMut(&Line)) -> anyhow::Result<()> {
         let session = self.session()?;
-        let id = self.prompt(&session)?;
+        self.turn_in(&session, seen)
+    }
+
+    /// The same in an open session.
+    pub(crate) fn turn_in(&mut self, session: &str, mut seen: impl FnMut(&Line)) -> anyhow::Result<()> {
+        let id = self.prompt(session)?;
         loop {
             let line = self.line()?;
             if is_answer(&line, id) {

@@ -28,9 +28,15 @@ pub(crate) fn worker(programs: &Programs, figures: &mut Figures) -> anyhow::Resu
 
 /// The time from a card's first to its last line.
 fn run(daemon: &mut Daemon) -> anyhow::Result<Duration> {
+    let session = daemon.session()?;
+    run_in(daemon, &session)
+}
+
+/// The same in an open session.
+pub(crate) fn run_in(daemon: &mut Daemon, session: &str) -> anyhow::Result<Duration> {
     let (mut first, mut last): (Option<Instant>, Option<Instant>) = (None, None);
     let mut failed = None;
-    daemon.turn(|line| {
+    daemon.turn_in(session, |line| {
         if line.is_call() {
             first = Some(line.at);
         } else if line.is_final() {
