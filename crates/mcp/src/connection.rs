@@ -13,11 +13,10 @@ use rmcp::service::{
 use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::time::{Instant, timeout, timeout_at};
+use weft_process::{Launch, Mask, PipedProcess, Vitals};
 
 use crate::handler::Handler;
 use crate::listing::Listing;
-use crate::mask::Mask;
-use crate::process::{Launch, Process, Vitals};
 use crate::progress::Board;
 use crate::{Failure, ServerConfig, ServerContext, Transport, http};
 
@@ -36,7 +35,7 @@ type Service = RunningService<RoleClient, Handler>;
 pub(crate) struct Connection {
     pub(crate) line: Arc<Line>,
     service: Service,
-    process: Option<Process>,
+    process: Option<PipedProcess>,
 }
 
 /// What a call needs of a connection. As long as a call holds it, the call is under way.
@@ -106,15 +105,17 @@ impl Connecting<'_> {
                 cwd,
             } => {
                 let own = env.iter().map(|(name, value)| (name.into(), value.into()));
+                let env: Vec<_> = self.context.environment.iter().cloned().chain(own).collect();
                 let launch = Launch {
-                    server: &self.config.name,
+                    what: "an MCP server",
+                    name: &self.config.name,
                     command,
                     args,
-                    env: self.context.environment.iter().cloned().chain(own).collect(),
+                    env: &env,
                     folder: cwd.as_deref().unwrap_or(&self.context.cwd),
                     mask: self.mask,
                 };
-                let (process, stdin, stdout) = Process::start(&launch).map_err(Refusal::Other)?;
+                let (process, stdin, stdout) = PipedProcess::start(&launch).map_err(|error| Refusal::Other(error.into()))?;
                 let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_LINE);
                 self.shake_hands(transport, Some(process), lifecycle, deadline).await
             }
@@ -124,7 +125,7 @@ impl Connecting<'_> {
     async fn shake_hands<T, E, A>(
         &self,
         transport: T,
-        process: Option<Process>,
+        process: Option<PipedProcess>,
         lifecycle: ClientLifecycleMode,
         deadline: Instant,
     ) -> Result<(Connection, Listing), Refusal>
@@ -164,7 +165,10 @@ impl Connecting<'_> {
                 // That its process ended says more than that its output did. After another refusal it ends because its
                 // input has.
                 (Some(vitals), Refusal::Other(Failure::Connect { .. })) => {
-                    vitals.exited_within(STATUS).await.map_or(refusal, Refusal::Other)
+                    vitals
+                        .exited_within(STATUS)
+                        .await
+                        .map_or(refusal, |exit| Refusal::Other(exit.into()))
                 }
                 _ => refusal,
             }),
@@ -232,7 +236,7 @@ impl Connection {
         let exited = self.line.vitals.as_ref().and_then(|vitals| vitals.exited());
         exited.map_or_else(
             || "it did not answer any more".to_owned(),
-            |failure| failure.to_string(),
+            |exit| Failure::from(exit).to_string(),
         )
     }
 
@@ -255,7 +259,7 @@ impl Line {
 
     /// Why the server is gone, if its process has ended or ends soon.
     pub(crate) async fn death(&self) -> Option<Failure> {
-        self.vitals.as_ref()?.exited_within(STATUS).await
+        self.vitals.as_ref()?.exited_within(STATUS).await.map(Failure::from)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use weft_process::{Exit, StartError};
+
 /// Why a server cannot be used. The text says what happened, to be read after the server's name and a colon;
 /// [`hint`](Self::hint) says what to do about it. No text holds a credential.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,6 +87,18 @@ impl Failure {
             Self::GivenUp { .. } => "mend the server and load the session anew",
             Self::Closing => "nothing needs to be done",
         }
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(StartError { command, reason }: StartError) -> Self {
+        Self::Start { command, reason }
+    }
+}
+
+impl From<Exit> for Failure {
+    fn from(Exit { status, stderr }: Exit) -> Self {
+        Self::Exited { status, stderr }
     }
 }
 

@@ -14,9 +14,9 @@ use rmcp::model::{
     ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use weft_process::Mask;
 
 use crate::ServerContext;
-use crate::mask::Mask;
 use crate::progress::{Board, Progress};
 
 /// How much of a log message is logged, in characters.

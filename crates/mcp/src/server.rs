@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use weft_process::Mask;
 
 use crate::connection::{Connecting, Connection, Line};
 use crate::listing::Listing;
-use crate::mask::Mask;
 use crate::{Failure, ServerConfig, ServerContext, Transport};
 
 /// How often a server is started again without a call that succeeds in between.

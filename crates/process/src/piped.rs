@@ -1,7 +1,6 @@
-//! The process of a server, from its start until nothing of its group is left.
+//! A program with pipes, from its start until nothing of its group is left.
 
-mod stderr;
-
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -12,13 +11,11 @@ use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use weft_process::ProcessGroup;
 
-use crate::Failure;
-use crate::mask::Mask;
-use stderr::Tail;
+use crate::tail::Tail;
+use crate::{Mask, ProcessGroup};
 
-/// How long a server may take to end by itself after its input has ended.
+/// How long a program may take to end by itself after its input has ended.
 const LEAVE: Duration = Duration::from_secs(1);
 /// How long it may take after it was asked to end; then it is killed.
 const TERMINATE: Duration = Duration::from_millis(500);
@@ -26,13 +23,40 @@ const TERMINATE: Duration = Duration::from_millis(500);
 const DRAIN: Duration = Duration::from_millis(250);
 
 /// What a process is started with.
-pub(crate) struct Launch<'a> {
-    pub(crate) server: &'a str,
-    pub(crate) command: &'a Path,
-    pub(crate) args: &'a [String],
-    pub(crate) env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
-    pub(crate) folder: &'a Path,
-    pub(crate) mask: &'a Mask,
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// What logs call one of its kind, such as `an MCP server`.
+    pub what: &'static str,
+    /// What logs call this one.
+    pub name: &'a str,
+    /// The program: a path, or a name that is looked up in the `PATH` of its environment.
+    pub command: &'a Path,
+    /// Its arguments.
+    pub args: &'a [String],
+    /// All of its environment.
+    pub env: &'a [(OsString, OsString)],
+    /// The folder it runs in.
+    pub folder: &'a Path,
+    /// Keeps secrets out of what is told of it.
+    pub mask: &'a Mask,
+}
+
+/// Why a program could not be started. It names the program and holds no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartError {
+    /// The program.
+    pub command: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Its status in words, such as `exit status 1` or `killed by signal 9`.
+    pub status: String,
+    /// The end of what it wrote to stderr, on one line; empty if it wrote nothing.
+    pub stderr: String,
 }
 
 impl Launch<'_> {
@@ -47,13 +71,13 @@ impl Launch<'_> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        ProcessGroup::start(&mut command, "an MCP server")
+        ProcessGroup::start(&mut command, self.what)
     }
 }
 
 /// A running process. Dropping it kills its group at once; [`end`](Self::end) is the polite way.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct PipedProcess {
     vitals: Arc<Vitals>,
     /// Asks the keeper to end the process, whose input has been closed.
     stop: CancellationToken,
@@ -61,17 +85,21 @@ pub(crate) struct Process {
     keeper: JoinHandle<()>,
 }
 
-/// What calls may know of a process.
+/// What those who speak with a process may know of it.
 #[derive(Debug)]
-pub(crate) struct Vitals {
+pub struct Vitals {
     status: OnceLock<String>,
     ended: CancellationToken,
     tail: Tail,
 }
 
-impl Process {
-    pub(crate) fn start(launch: &Launch<'_>) -> Result<(Self, ChildStdin, ChildStdout), Failure> {
-        let failed = |reason: String| Failure::Start {
+impl PipedProcess {
+    /// Starts the program, inside of a tokio runtime. Its stderr is read from here on.
+    ///
+    /// # Errors
+    /// It could not be started; nothing is left of it.
+    pub fn start(launch: &Launch<'_>) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
+        let failed = |reason: String| StartError {
             command: launch.mask.apply(&launch.command.display().to_string()),
             reason,
         };
@@ -96,7 +124,7 @@ impl Process {
             stderr,
             Arc::clone(&vitals),
             stop.clone(),
-            launch.server.to_owned(),
+            (launch.what, launch.name.to_owned()),
         );
         let process = Self {
             vitals,
@@ -106,20 +134,21 @@ impl Process {
         Ok((process, stdin, stdout))
     }
 
-    pub(crate) fn vitals(&self) -> &Arc<Vitals> {
+    /// What others may know of it, also when it has ended.
+    pub fn vitals(&self) -> &Arc<Vitals> {
         &self.vitals
     }
 
     /// Ends it, after its input was closed: it may leave by itself, is asked to, and is killed, all within two seconds.
-    pub(crate) async fn end(mut self) {
+    pub async fn end(mut self) {
         self.stop.cancel();
         if let Err(error) = (&mut self.keeper).await {
-            tracing::warn!(%error, "the keeper of an MCP server's process broke off");
+            tracing::warn!(%error, "the keeper of a process broke off");
         }
     }
 }
 
-impl Drop for Process {
+impl Drop for PipedProcess {
     fn drop(&mut self) {
         self.keeper.abort();
     }
@@ -127,27 +156,27 @@ impl Drop for Process {
 
 impl Vitals {
     /// Resolves when the process has ended, and all of its group.
-    pub(crate) async fn ended(&self) {
+    pub async fn ended(&self) {
         self.ended.cancelled().await;
     }
 
-    /// Why the server is gone, if its process ends soon.
-    pub(crate) async fn exited_within(&self, wait: Duration) -> Option<Failure> {
+    /// How it ended, if it ends soon.
+    pub async fn exited_within(&self, wait: Duration) -> Option<Exit> {
         timeout(wait, self.ended()).await.ok()?;
         self.exited()
     }
 
-    /// Why the server is gone, if its process has ended.
-    pub(crate) fn exited(&self) -> Option<Failure> {
+    /// How it ended, if it has.
+    pub fn exited(&self) -> Option<Exit> {
         let status = self.status.get()?.clone();
-        Some(Failure::Exited {
+        Some(Exit {
             status,
             stderr: self.tail.text(),
         })
     }
 
     /// The end of what it wrote to stderr.
-    pub(crate) fn stderr(&self) -> String {
+    pub fn stderr(&self) -> String {
         self.tail.text()
     }
 }
@@ -158,7 +187,7 @@ async fn keep(
     stderr: tokio::process::ChildStderr,
     vitals: Arc<Vitals>,
     stop: CancellationToken,
-    server: String,
+    (what, name): (&'static str, String),
 ) {
     // However this task ends, nobody waits for the end of a process that nobody watches.
     let _told = vitals.ended.clone().drop_guard();
@@ -169,11 +198,11 @@ async fn keep(
         };
         group.kill();
         let told = status.map_or_else(|error| error.to_string(), describe);
-        tracing::debug!(server, status = told, "an MCP server ended");
+        tracing::debug!(name, status = told, "{what} ended");
         // Before its last words are read: from here on no call is made.
         vitals.status.get_or_init(|| told);
     };
-    let reading = vitals.tail.read(stderr, &server);
+    let reading = vitals.tail.read(stderr, &name);
     tokio::pin!(life, reading);
     let is_read = tokio::select! {
         () = &mut life => false,
@@ -183,7 +212,7 @@ async fn keep(
         }
     };
     if !is_read && timeout(DRAIN, reading).await.is_err() {
-        tracing::debug!(server, "others hold the stderr of an MCP server that has ended");
+        tracing::debug!(name, "others hold the stderr of {what} that has ended");
     }
 }
 

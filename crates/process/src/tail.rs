@@ -1,10 +1,10 @@
-//! What a server writes to stderr: to the log, and its end to whoever is told of a failure.
+//! What a program writes to stderr: to the log, and its end to whoever is told of a failure.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use crate::mask::Mask;
+use crate::Mask;
 
 /// How much of it is kept, in bytes.
 const KEPT: usize = 4 << 10;
@@ -15,46 +15,36 @@ const CHUNK: usize = 4 << 10;
 
 /// The end of what was written so far.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     bytes: Mutex<Vec<u8>>,
-    mask: Masked,
-}
-
-/// A mask that shows nothing of itself.
-struct Masked(Mask);
-
-impl std::fmt::Debug for Masked {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Mask")
-    }
+    mask: Mask,
 }
 
 impl Tail {
-    pub(super) fn new(mask: Mask) -> Self {
+    pub(crate) fn new(mask: Mask) -> Self {
         Self {
             bytes: Mutex::default(),
-            mask: Masked(mask),
+            mask,
         }
     }
 
     /// Reads until nobody holds the pipe any more.
-    pub(super) async fn read(&self, mut pipe: impl AsyncRead + Unpin, server: &str) {
+    pub(crate) async fn read(&self, mut pipe: impl AsyncRead + Unpin, name: &str) {
         let mut chunk = vec![0; CHUNK];
         loop {
             match pipe.read(&mut chunk).await {
                 Ok(0) | Err(_) => break,
-                Ok(length) => self.take(&chunk[..length], server),
+                Ok(length) => self.take(&chunk[..length], name),
             }
         }
     }
 
     /// What was written last, on one line and without secrets.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes()).into_owned();
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let line: String = self
             .mask
-            .0
             .apply(&lines.join("; "))
             .chars()
             .filter(|c| !c.is_control())
@@ -64,10 +54,10 @@ impl Tail {
         if surplus > 0 { format!("…{told}") } else { told }
     }
 
-    fn take(&self, written: &[u8], server: &str) {
+    fn take(&self, written: &[u8], name: &str) {
         if tracing::enabled!(tracing::Level::DEBUG) {
-            let text = self.mask.0.apply(&String::from_utf8_lossy(written));
-            tracing::debug!(server, stderr = text.trim_end(), "an MCP server wrote to stderr");
+            let text = self.mask.apply(&String::from_utf8_lossy(written));
+            tracing::debug!(program = name, stderr = text.trim_end(), "a program wrote to stderr");
         }
         let mut bytes = self.bytes();
         bytes.extend_from_slice(written);

@@ -18,14 +18,15 @@ const MARKS: &[&str] = &[
 /// How keys of well-known services begin.
 const PREFIXES: &[&str] = &["sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA"];
 
-/// Replaces secrets that are known, and what looks like one.
+/// Replaces secrets that are known, and what looks like one. It shows nothing of them itself.
 #[derive(Clone, Default)]
-pub(crate) struct Mask {
+pub struct Mask {
     secrets: Vec<String>,
 }
 
 impl Mask {
-    pub(crate) fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+    /// A mask over these secrets; those of fewer than six characters are left out, since they would mask ordinary text.
+    pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let mut secrets: Vec<String> = secrets
             .into_iter()
             .filter(|secret| secret.trim().chars().count() >= LEAST_CHARS)
@@ -37,7 +38,7 @@ impl Mask {
     }
 
     /// The text without secrets.
-    pub(crate) fn apply(&self, text: &str) -> String {
+    pub fn apply(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.secrets {
             if text.contains(secret) {
@@ -52,6 +53,12 @@ impl Mask {
                 Some(masked)
             })
             .collect()
+    }
+}
+
+impl std::fmt::Debug for Mask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Mask")
     }
 }
 
