@@ -77,7 +77,7 @@ fn all(config: &Config, secret_variables: &[String], sandbox: Report) -> anyhow:
         Arc::new(BashKill::new(shell.clone())?),
         Arc::new(Bash::reporting(shell, sandbox)?),
         Arc::new(Todo),
-        Arc::new(AgentTool),
+        Arc::new(AgentTool::default()),
         Arc::new(workflow(config)?),
     ];
     if config.is_on(&settings::FETCH) {

@@ -104,7 +104,8 @@ impl Permissions {
         }
     }
 
-    fn decide(&self, call: &ProposedCall<'_>) -> Decision {
+    /// What becomes of a call.
+    pub fn decide(&self, call: &ProposedCall<'_>) -> Decision {
         let state = self.state();
         state.mode.decide(call, &state.rules.judge(call))
     }

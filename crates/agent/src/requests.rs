@@ -36,6 +36,8 @@ enum Judged {
 struct Attempts {
     made: u32,
     was_empty: bool,
+    /// Whether an empty answer is one.
+    may_be_empty: bool,
     was_too_long: bool,
 }
 
@@ -49,7 +51,10 @@ impl Turns {
         };
         let header = self.log_header(id_of(&resolved))?;
         self.make_room(place, &resolved, cancel).await?;
-        let mut attempts = Attempts::default();
+        let mut attempts = Attempts {
+            may_be_empty: resolved.model.may_be_silent(),
+            ..Attempts::default()
+        };
         loop {
             attempts.made += 1;
             if let Some(end) = self.durable(cancel).await? {
@@ -87,7 +92,9 @@ impl Turns {
         (received, ended): (Received, Ended),
     ) -> Result<Judged, LoopError> {
         let end = match ended {
-            Ended::Finished(StopReason::EndTurn | StopReason::ToolUse) if received.is_empty() => {
+            Ended::Finished(StopReason::EndTurn | StopReason::ToolUse)
+                if received.is_empty() && !attempts.may_be_empty =>
+            {
                 if !std::mem::replace(&mut attempts.was_empty, true) {
                     return Ok(Judged::Again(Duration::ZERO, "the model's answer was empty".to_owned()));
                 }

@@ -25,6 +25,11 @@ pub trait Model: Send + Sync {
     fn ready(&self) -> Result<(), ModelError> {
         Ok(())
     }
+
+    /// Whether an answer without a word is an answer, and not a sign that the endpoint failed.
+    fn may_be_silent(&self) -> bool {
+        false
+    }
 }
 
 /// The answer to one request, as it arrives. See [`ModelEvent`] for the order of events.

@@ -95,6 +95,12 @@ impl ToolRegistry {
         self.add(Definition::known(tool)?)
     }
 
+    /// Like [`register_known`](Self::register_known), for a tool that no model is told of: its calls are made by somebody
+    /// else than a model, and it is there to present them.
+    pub fn register_unlisted(&self, tool: Arc<dyn Tool>) -> Result<Registration, RegisterError> {
+        self.add(Definition::known(tool)?.unlisted())
+    }
+
     fn add(&self, definition: Definition) -> Result<Registration, RegisterError> {
         let definition = Arc::new(definition);
         let name = definition.name().to_owned();
@@ -109,7 +115,9 @@ impl ToolRegistry {
     /// What a model is told: visible tools in order of registration, outer layers first. A tool that
     /// hides another takes its place.
     pub fn specs(&self) -> Vec<ToolSpec> {
-        self.layer.visible().iter().map(|tool| tool.spec.clone()).collect()
+        let visible = self.layer.visible();
+        let listed = visible.iter().filter(|tool| tool.is_listed);
+        listed.map(|tool| tool.spec.clone()).collect()
     }
 
     /// Takes a call through all phases. Never fails: whatever goes wrong is the result.

@@ -20,7 +20,7 @@ use super::{
     Child, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun,
 };
 use crate::title::first_line;
-use crate::{Agent, AgentOptions, Jitter, Limits, SubagentLimits};
+use crate::{Agent, AgentOptions, Companion, Jitter, Limits, SubagentLimits};
 
 /// The most characters of a label or of a run's name that a question shows.
 const MAX_NAME: usize = 80;
@@ -46,6 +46,8 @@ pub struct InProcess {
     pub limits: Limits,
     /// The bounds of subagents.
     pub bounds: SubagentLimits,
+    /// What ends with each agent.
+    pub companions: Vec<Arc<dyn Companion>>,
     /// Tells when a session was created.
     pub clock: Arc<dyn Clock>,
     /// The randomness of waits.
@@ -71,13 +73,14 @@ impl InProcess {
             system: "".into(),
             limits: Limits::default(),
             bounds: SubagentLimits::default(),
+            companions: Vec::new(),
             clock: Arc::new(SystemClock),
             jitter: Jitter::default(),
         }
     }
 
     fn spawn(&self, request: SubagentRequest) -> Result<InProcessRun, SubagentError> {
-        self.check(&request)?;
+        self.admits(&request)?;
         let tools = self.tools.layer();
         let (capture, tool) = self.capture(&request, &tools)?;
         let session = self
@@ -101,7 +104,7 @@ impl InProcess {
             commands: Vec::new(),
             subagents: Arc::clone(&request.parent.subagents),
             trust: None,
-            companions: Vec::new(),
+            companions: self.companions.clone(),
             notices: Vec::new(),
             jitter: self.jitter.clone(),
         });
@@ -127,7 +130,11 @@ impl InProcess {
         Ok(InProcessRun::start(id, work, request.prompt))
     }
 
-    fn check(&self, request: &SubagentRequest) -> Result<(), SubagentError> {
+    /// Whether the request may have an agent, before anything is made for it.
+    ///
+    /// # Errors
+    /// It would stand too deep (`DEPTH_LIMIT`), or the request was cancelled (`CANCELLED`).
+    pub fn admits(&self, request: &SubagentRequest) -> Result<(), SubagentError> {
         let (depth, limit) = (request.parent.depth + 1, self.bounds.max_depth);
         if depth > limit {
             let message =

@@ -32,6 +32,10 @@ that do not depend on each other: several calls in one message run at the same t
 two of your own would do. The user watches its progress. Agents that change the same files at the same time get into \
 each other's way.";
 
+const PROVIDER_DESCRIPTION: &str = "\
+Another program that is to be the agent; it brings its own model and its own tools, so that it takes no `model`. Name one \
+only if the user wants that program. Scripts of workflows name it in the same way, as the option `provider` of `agent()`.";
+
 /// The key of a result's presentation data that holds the sessions of the agents it is the answer of.
 const CHILDREN: &str = "children";
 
@@ -39,14 +43,18 @@ const CHILDREN: &str = "children";
 ///
 /// A call needs the calling agent's [`AgentContext`] as an extension. It owns its agent: when it returns, the agent is
 /// over and disposed of. Cancelling the call stops the agent.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AgentTool;
+#[derive(Clone, Debug, Default)]
+pub struct AgentTool {
+    /// The providers that a call may name, beside the default one; a model is told of them only if there are any.
+    pub providers: Vec<String>,
+}
 
 #[derive(Deserialize)]
 struct Arguments {
     prompt: String,
     label: Option<String>,
     model: Option<String>,
+    provider: Option<String>,
     schema: Option<Value>,
 }
 
@@ -122,7 +130,7 @@ async fn run(execution: ToolExecution) -> Result<Answer, ToolError> {
         cancel: execution.signal().child_token(),
         parent: Arc::clone(&caller),
     };
-    let started = caller.subagents.start(None, request).await;
+    let started = caller.subagents.start(arguments.provider.as_deref(), request).await;
     let run = started.map_err(|error| ToolError::new(format!("{error}; do the work yourself")))?;
     let result = answered(&*run, &live).await;
     run.dispose().await;
@@ -173,20 +181,25 @@ fn answer_of(id: &SessionId, result: SubagentResult, cancelled: bool) -> Result<
 
 impl Tool for AgentTool {
     fn spec(&self) -> ToolSpec {
+        let mut parameters = json!({
+            "type": "object",
+            "properties": {
+                "prompt": { "type": "string", "minLength": 1, "description": "The task, with everything the agent needs to know." },
+                "label": { "type": "string", "description": "What the user sees it called, a few words; default: the first line of the prompt." },
+                "model": { "type": "string", "description": "`provider/model`; default: yours." },
+                "schema": { "type": "object", "description": "A JSON Schema with an object at its root; the answer is then an object that fits it." },
+            },
+            "required": ["prompt"],
+            "additionalProperties": false,
+        });
+        if !self.providers.is_empty() {
+            parameters["properties"]["provider"] =
+                json!({ "type": "string", "enum": self.providers, "description": PROVIDER_DESCRIPTION });
+        }
         ToolSpec {
             name: "agent".to_owned(),
             description: DESCRIPTION.to_owned(),
-            parameters: json!({
-                "type": "object",
-                "properties": {
-                    "prompt": { "type": "string", "minLength": 1, "description": "The task, with everything the agent needs to know." },
-                    "label": { "type": "string", "description": "What the user sees it called, a few words; default: the first line of the prompt." },
-                    "model": { "type": "string", "description": "`provider/model`; default: yours." },
-                    "schema": { "type": "object", "description": "A JSON Schema with an object at its root; the answer is then an object that fits it." },
-                },
-                "required": ["prompt"],
-                "additionalProperties": false,
-            }),
+            parameters,
         }
     }
 

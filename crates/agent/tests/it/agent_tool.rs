@@ -26,7 +26,11 @@ impl Scene {
 
     fn with(script: &str, change: impl FnOnce(&mut Family)) -> Self {
         let mut family = Family::new(script).tool(TestTool::echo());
-        family.tools.register(Arc::new(AgentTool)).expect("a good tool").keep();
+        family
+            .tools
+            .register(Arc::new(AgentTool::default()))
+            .expect("a good tool")
+            .keep();
         change(&mut family);
         let subagents = Arc::new(Subagents::new());
         subagents.register(Subagents::DEFAULT_PROVIDER, Arc::new(family.provider.clone()));

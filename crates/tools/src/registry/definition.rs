@@ -23,6 +23,8 @@ pub(crate) struct Definition {
     pub(crate) tool: Arc<dyn Tool>,
     parameters: Schema,
     output: Schema,
+    /// Whether a model is told of it.
+    pub(crate) is_listed: bool,
 }
 
 impl Definition {
@@ -58,7 +60,16 @@ impl Definition {
             tool,
             parameters,
             output,
+            is_listed: true,
         })
+    }
+
+    /// The same tool, of which no model is told.
+    pub(crate) fn unlisted(self) -> Self {
+        Self {
+            is_listed: false,
+            ..self
+        }
     }
 
     pub(crate) fn name(&self) -> &str {
