@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError, SessionSetup};
+use weft_acp::{AgentFactory, LoadSession, Loading, NewSession, OpenError, PeerProgram, SessionSetup};
 use weft_agent::{
     Agent, AgentOptions, Chosen, Companion, ContextLimits, InProcess, Limits, Permissions, ProjectTrust,
     SubagentLimits, Subagents,
@@ -20,7 +20,7 @@ use crate::config::{Config, settings};
 use crate::models::Providers;
 use crate::prompt::{Briefing, Sources};
 use crate::trust::TrustCommand;
-use crate::{mcp, permissions, tools};
+use crate::{mcp, peers, permissions, tools};
 
 /// Makes the agents of a process. Clones are the same.
 #[derive(Clone)]
@@ -34,6 +34,8 @@ struct Shared {
     providers: Providers,
     store: FileStore,
     clock: Arc<dyn Clock>,
+    /// The agents of others. Only the user's own file names any, so that they are the same in every project.
+    peers: Vec<PeerProgram>,
 }
 
 impl Composition {
@@ -44,7 +46,9 @@ impl Composition {
         store: FileStore,
         clock: Arc<dyn Clock>,
     ) -> anyhow::Result<Self> {
+        let peers = peers::configured(&config, &providers.secret_variables)?;
         let shared = Shared {
+            peers: peers.into_iter().map(PeerProgram::new).collect(),
             config,
             providers,
             store,
@@ -195,6 +199,7 @@ impl Shared {
             ..InProcess::new(Arc::new(self.store.clone()), Arc::clone(models), base.clone())
         };
         let subagents = Subagents::new();
+        peers::register(&self.peers, &provider, &subagents);
         subagents.register(Subagents::DEFAULT_PROVIDER, Arc::new(provider));
         Ok(Arc::new(subagents))
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use weft_providers::Facts;
 
+mod agents;
 mod error;
 mod home;
 mod layer;
@@ -20,6 +21,7 @@ pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use agents::{AGENT_KEYS, OtherAgent};
 pub(crate) use error::{ConfigError, Source};
 pub(crate) use home::Home;
 use layer::{Layer, Owner};
@@ -75,6 +77,8 @@ pub(crate) struct Config {
     pub(crate) servers: BTreeMap<String, McpServer>,
     /// What the user told of models, by `provider/model`.
     pub(crate) models: BTreeMap<String, Facts>,
+    /// The agents of others, by name.
+    pub(crate) agents: BTreeMap<String, OtherAgent>,
 }
 
 impl Config {
@@ -85,6 +89,7 @@ impl Config {
             providers,
             servers,
             models,
+            agents,
             ..
         } = Layer::read(&home.join("config.toml"), Owner::User)?;
         Ok(Self {
@@ -96,6 +101,7 @@ impl Config {
             project: TrustState::NotNeeded,
             servers,
             models,
+            agents,
         })
     }
 

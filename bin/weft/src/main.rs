@@ -16,6 +16,7 @@ mod logging;
 mod mcp;
 mod models;
 mod own_file;
+mod peers;
 mod permissions;
 mod prompt;
 mod scripted;

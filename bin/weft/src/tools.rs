@@ -17,6 +17,7 @@ use weft_workflow_js::{EngineConfig, JsEngine, SandboxMode as WorkerSandbox};
 
 use crate::config::settings::{self, render};
 use crate::config::{Config, Overrides};
+use crate::peers;
 
 /// A registry with every tool in its outermost layer.
 pub(crate) fn registry(config: &Config, secret_variables: &[String]) -> anyhow::Result<ToolRegistry> {
@@ -34,6 +35,7 @@ fn assemble(config: &Config, secret_variables: &[String], sandbox: Report) -> an
             .with_context(|| format!("failed to register the tool {name}"))?
             .keep();
     }
+    peers::present(config, &registry)?;
     Ok(registry)
 }
 
@@ -77,7 +79,9 @@ fn all(config: &Config, secret_variables: &[String], sandbox: Report) -> anyhow:
         Arc::new(BashKill::new(shell.clone())?),
         Arc::new(Bash::reporting(shell, sandbox)?),
         Arc::new(Todo),
-        Arc::new(AgentTool::default()),
+        Arc::new(AgentTool {
+            providers: peers::provider_names(config),
+        }),
         Arc::new(workflow(config)?),
     ];
     if config.is_on(&settings::FETCH) {

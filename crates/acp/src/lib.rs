@@ -10,6 +10,8 @@
 //! is shown), `outbox` (in which order, and how much of it). A load takes another way from `bridge::load`: through
 //! `replay` to the projector and the outbox.
 //!
+//! The other way round, [`Peer`] is a client: a provider of subagents that are other programs which speak the protocol.
+//!
 //! It knows nothing of workflows, of single tools or of model providers: a tool says how it wants to be
 //! seen, and the bridge draws that.
 
@@ -19,6 +21,7 @@ mod extension;
 mod family;
 mod options;
 mod outbox;
+mod peer;
 mod permission;
 mod projector;
 mod prompt;
@@ -39,6 +42,7 @@ pub use options::{
     AcpOptions, AgentFactory, AgentInfo, LoadSession, Loading, McpServer, McpTransport, NewSession, OpenError,
     SessionSetup,
 };
+pub use peer::{Failure, Peer, PeerConfig, PeerLimits, PeerProgram, Probe, probe};
 pub use serve::{ExitReason, ExitReport, serve};
 pub use settings::{
     CloseGrace, FileTimeout, ImageBytes, LineLimit, MaxSessions, OutboxBytes, ProgressConfig, SettingError,

@@ -23,6 +23,7 @@
 //! card of its call; its withdrawal follows at once.)
 
 mod frames;
+mod remote;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ use agent_client_protocol::{
     Agent, Channel, Error, ErrorCode, Handled, JsonRpcResponse, RequestCancellation, UntypedMessage,
     on_receive_notification, on_receive_request,
 };
+
+pub(crate) use remote::{Host, RemoteAgent, RemoteError, connect_to_agent};
 
 pub(crate) use agent_client_protocol::v1::schema;
 pub(crate) use agent_client_protocol::{

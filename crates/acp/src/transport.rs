@@ -10,5 +10,6 @@ mod line;
 mod reader;
 mod surrogate;
 
-pub(crate) use frame::{Inbound, Refusal};
+pub(crate) use frame::{Inbound, Refusal, read_frame, read_too_long};
+pub(crate) use line::HEAD_BYTES;
 pub(crate) use reader::{Input, spawn_reader};

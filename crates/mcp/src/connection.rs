@@ -115,7 +115,8 @@ impl Connecting<'_> {
                     folder: cwd.as_deref().unwrap_or(&self.context.cwd),
                     mask: self.mask,
                 };
-                let (process, stdin, stdout) = PipedProcess::start(&launch).map_err(|error| Refusal::Other(error.into()))?;
+                let (process, stdin, stdout) =
+                    PipedProcess::start(&launch).map_err(|error| Refusal::Other(error.into()))?;
                 let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_LINE);
                 self.shake_hands(transport, Some(process), lifecycle, deadline).await
             }
@@ -164,12 +165,10 @@ impl Connecting<'_> {
             Ok(Err(refusal)) => Err(match (vitals, &refusal) {
                 // That its process ended says more than that its output did. After another refusal it ends because its
                 // input has.
-                (Some(vitals), Refusal::Other(Failure::Connect { .. })) => {
-                    vitals
-                        .exited_within(STATUS)
-                        .await
-                        .map_or(refusal, |exit| Refusal::Other(exit.into()))
-                }
+                (Some(vitals), Refusal::Other(Failure::Connect { .. })) => vitals
+                    .exited_within(STATUS)
+                    .await
+                    .map_or(refusal, |exit| Refusal::Other(exit.into())),
                 _ => refusal,
             }),
             Err(_late) => Err(Refusal::Other(Failure::TimedOut {

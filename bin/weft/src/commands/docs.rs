@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use crate::args::{DocsArgs, DocsPart};
 use crate::config::settings::SETTINGS;
-use crate::config::{MCP_KEYS, MODEL_KEYS, PROVIDER_KEYS, settings};
+use crate::config::{AGENT_KEYS, MCP_KEYS, MODEL_KEYS, PROVIDER_KEYS, settings};
 use crate::tools;
 
 /// Prints the part asked for.
@@ -79,6 +79,16 @@ fn configuration() -> String {
     );
     text.push_str("| Key | What it takes |\n|---|---|\n");
     for (key, takes) in MCP_KEYS {
+        let _infallible = writeln!(text, "| `{key}` | {takes} |");
+    }
+    text.push_str(
+        "\n## Agents of others\n\nEach `[agents.NAME]` is another program that speaks the Agent Client Protocol on its stdin and \
+         stdout. `acp:NAME` is then a provider of subagents: `agent(prompt, { provider: \"acp:NAME\" })` in a workflow, \
+         `provider` of the tool `agent`. Only the user's own file may name any. `acp.line_limit_bytes` holds for what they \
+         send as well.\n\n",
+    );
+    text.push_str("| Key | What it takes |\n|---|---|\n");
+    for (key, takes) in AGENT_KEYS {
         let _infallible = writeln!(text, "| `{key}` | {takes} |");
     }
     text.push_str(ENVIRONMENT);

@@ -2,7 +2,7 @@
 //!
 //! Each check runs on a thread of its own within a time limit, so that one that hangs or panics is itself a finding and
 //! keeps no other from being made. Nothing is changed but a file that is made and deleted to see whether that works, and
-//! MCP servers are started and ended again.
+//! MCP servers and agents of others are started and ended again.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ use crate::config::{Config, ConfigError, Home, Overrides, settings};
 use crate::models::Providers;
 use crate::terminal::{Palette, is_live, one_line};
 
+mod agents;
 mod configuration;
 mod editors;
 mod mcp;
@@ -31,6 +32,8 @@ mod worker;
 const TIME: Duration = Duration::from_secs(10);
 /// How long one may that starts MCP servers: each has a limit of its own, which is shorter.
 const SERVERS_TIME: Duration = Duration::from_secs(30);
+/// How long one may that starts agents: each has a limit of its own, which is usually shorter.
+const AGENTS_TIME: Duration = Duration::from_secs(90);
 /// How long one may that asks a model.
 const ONLINE_TIME: Duration = Duration::from_secs(60);
 
@@ -149,6 +152,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("skills", told::skills),
     ("tools", surroundings::tools),
     ("mcp", mcp::check),
+    ("agents", agents::check),
     ("sandbox", surroundings::sandbox),
     ("workflows", worker::check),
     ("processes", surroundings::processes),
@@ -163,6 +167,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut all = Vec::new();
     for (area, check) in CHECKS {
         let time = match *area {
+            "agents" => AGENTS_TIME,
             _ if patient.online => ONLINE_TIME,
             "mcp" => SERVERS_TIME,
             _ => TIME,

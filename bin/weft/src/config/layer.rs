@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 use weft_agent::Rules;
 use weft_providers::Facts;
 
+use super::agents::{OtherAgent, parse_agent};
 use super::error::{ConfigError, Source};
 use super::mcp::{McpServer, parse_server};
 use super::model::parse_models;
@@ -48,6 +49,8 @@ pub(crate) struct Layer {
     pub(crate) servers: BTreeMap<String, McpServer>,
     /// What the user told of models, by `provider/model`.
     pub(crate) models: BTreeMap<String, Facts>,
+    /// The agents of others, by name.
+    pub(crate) agents: BTreeMap<String, OtherAgent>,
 }
 
 impl Layer {
@@ -84,12 +87,13 @@ impl Layer {
                     continue;
                 }
             }
-            if matches!(key.as_str(), "providers" | "models") {
+            if matches!(key.as_str(), "providers" | "models" | "agents") {
                 if !owner.is_user() {
                     return Err(source.error(at, refusal(&key)));
                 }
                 match key.as_str() {
                     "providers" => self.providers = parse_providers(source, value)?,
+                    "agents" => self.agents = parse_agents(source, value)?,
                     _ => self.models = parse_models(source, value)?,
                 }
             } else if let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) {
@@ -115,6 +119,23 @@ impl Layer {
         }
         Ok(())
     }
+}
+
+fn parse_agents(source: Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, OtherAgent>, ConfigError> {
+    let no_table = |key: &str, value: &Spanned<DeValue<'_>>| {
+        let found = value.get_ref().type_str();
+        let message = format!("{key}: found a value of type {found}, expected a table");
+        source.error(value.span().start, message)
+    };
+    let tables = value.get_ref().as_table().ok_or_else(|| no_table("agents", value))?;
+    let mut agents = BTreeMap::new();
+    for (name, value) in tables {
+        let table = value.get_ref().as_table();
+        let table = table.ok_or_else(|| no_table(&format!("agents.{}", name.get_ref()), value))?;
+        let agent = parse_agent(source, name.get_ref(), name.span().start, table)?;
+        agents.insert(name.get_ref().to_string(), agent);
+    }
+    Ok(agents)
 }
 
 /// The text of a configuration file, read once: whoever judges it and uses it has the same text. `None` if there is none.
@@ -176,7 +197,7 @@ fn unknown(key: &str, prefix: &str) -> String {
         .map(|rest| rest.split('.').next().unwrap_or(rest))
         .collect();
     if prefix.is_empty() {
-        known.extend(["providers", "models"]);
+        known.extend(["providers", "models", "agents"]);
     }
     known.dedup();
     let or = if prefix == "mcp." {

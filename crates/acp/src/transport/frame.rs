@@ -35,7 +35,7 @@ const INVALID_REQUEST: i32 = -32600;
 /// Reads a line; `None` if it is blank, or a reply that cannot be understood: no reply to a reply.
 ///
 /// Bytes that are not UTF-8 become U+FFFD, and so do lone surrogates. A byte-order mark is ignored.
-pub(super) fn read_frame(line: &[u8]) -> Option<Inbound> {
+pub(crate) fn read_frame(line: &[u8]) -> Option<Inbound> {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
     if line.trim_ascii().is_empty() {
         return None;
@@ -120,7 +120,7 @@ fn invalid(id: Option<Value>, what: &str) -> Inbound {
 }
 
 /// What an over-long line amounts to, by its first bytes. A reply becomes a failed one: somebody waits for it.
-pub(super) fn read_too_long(head: &[u8], limit: usize) -> Option<Inbound> {
+pub(crate) fn read_too_long(head: &[u8], limit: usize) -> Option<Inbound> {
     let message = format!("the line is longer than acp.line_limit_bytes allows, {limit} bytes");
     let head = read_head(head);
     if !head.is_reply {

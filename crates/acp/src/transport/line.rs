@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read as _};
 
 /// How much of an over-long line is kept, to read its id from.
-const HEAD_BYTES: usize = 4096;
+pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
