@@ -108,16 +108,17 @@ fn grep(
         matcher,
         context: arguments.context,
         is_first_enough: arguments.output == Output::Files,
-        keeps_lines: arguments.output == Output::Lines,
         config,
     };
     search.walk(|| {
         let mut seeker = Seeker::new(&plan, &search);
         let collected = &collected;
         move |path: &Path| {
-            if let Some(entry) = seeker.search(path) {
-                let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
-                collected.take(path, entry);
+            let collected = || collected.lock().unwrap_or_else(PoisonError::into_inner);
+            // What is past now stays so.
+            let keeps_lines = arguments.output == Output::Lines && !collected().is_past(path);
+            if let Some(entry) = seeker.search(path, keeps_lines) {
+                collected().take(path, entry);
             }
         }
     });

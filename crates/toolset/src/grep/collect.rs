@@ -52,10 +52,19 @@ impl Collected {
         }
     }
 
+    /// Whether what is in a file can only be counted: enough is kept of files that come before it.
+    pub(super) fn is_past(&self, path: &Path) -> bool {
+        let last = self.kept.last_key_value().filter(|_| self.weight >= self.most);
+        last.is_some_and(|(last, _)| last.as_path() < path)
+    }
+
     /// Takes what was found in a file; what comes last in order gives way.
     pub(super) fn take(&mut self, path: &Path, entry: Entry) {
         self.lines += entry.count;
         self.files += 1;
+        if self.is_past(path) {
+            return;
+        }
         self.weight += entry.weight();
         self.kept.insert(path.to_owned(), entry);
         while let Some(mut last) = self.kept.last_entry() {
@@ -101,6 +110,22 @@ mod tests {
             lines: (1..=lines).map(line).collect(),
             has_context: false,
         }
+    }
+
+    #[test]
+    fn once_enough_is_kept_what_comes_after_it_is_only_counted() {
+        let mut collected = Collected::new(3);
+        collected.take(Path::new("/b"), entry(2));
+        assert!(!collected.is_past(Path::new("/z")));
+        collected.take(Path::new("/d"), entry(2));
+        assert!(collected.is_past(Path::new("/e")) && !collected.is_past(Path::new("/c")));
+        collected.take(Path::new("/e"), entry(4));
+        collected.take(Path::new("/a"), entry(3));
+        assert!(collected.is_past(Path::new("/b")));
+        assert_eq!(
+            (collected.lines, collected.files, collected.shown_matches()),
+            (11, 4, 3)
+        );
     }
 
     #[test]

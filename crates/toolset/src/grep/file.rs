@@ -23,7 +23,6 @@ pub(super) struct Plan<'a> {
     pub(super) context: usize,
     /// One match says all that is asked.
     pub(super) is_first_enough: bool,
-    pub(super) keeps_lines: bool,
     pub(super) config: &'a SearchConfig,
 }
 
@@ -33,31 +32,39 @@ pub(super) struct Seeker<'a> {
     plan: &'a Plan<'a>,
     search: &'a Search<'a>,
     matcher: RegexMatcher,
-    searcher: Searcher,
+    /// Finds lines with their numbers and those around them.
+    finder: Searcher,
+    /// Finds lines, to be counted.
+    counter: Searcher,
 }
 
 impl<'a> Seeker<'a> {
     pub(super) fn new(plan: &'a Plan<'a>, search: &'a Search<'a>) -> Self {
-        let searcher = SearcherBuilder::new()
+        let mut builder = SearcherBuilder::new();
+        builder
             // What the pattern was built with.
             .line_terminator(LineTerminator::crlf())
-            .line_number(plan.keeps_lines)
+            .line_number(false)
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(MAX_LINE_BYTES));
+        let counter = builder.build();
+        let finder = builder
+            .line_number(true)
             .before_context(plan.context)
             .after_context(plan.context)
-            .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(MAX_LINE_BYTES))
             .build();
         Self {
             plan,
             search,
             matcher: plan.matcher.clone(),
-            searcher,
+            finder,
+            counter,
         }
     }
 
-    /// What is in the file; nothing if nothing matches or it is binary.
-    pub(super) fn search(&mut self, path: &Path) -> Option<Entry> {
-        let found = open_regular(path).and_then(|file| self.search_file(&file));
+    /// What is in the file, or only how much if no lines are kept; nothing if nothing matches or it is binary.
+    pub(super) fn search(&mut self, path: &Path, keeps_lines: bool) -> Option<Entry> {
+        let found = open_regular(path).and_then(|file| self.search_file(&file, keeps_lines));
         found.unwrap_or_else(|_| {
             // A search that is over has cut its own files off.
             if self.search.goes_on() {
@@ -67,20 +74,25 @@ impl<'a> Seeker<'a> {
         })
     }
 
-    fn search_file(&mut self, file: &File) -> io::Result<Option<Entry>> {
-        let search = self.search;
+    fn search_file(&mut self, file: &File, keeps_lines: bool) -> io::Result<Option<Entry>> {
+        let searcher = if keeps_lines {
+            &mut self.finder
+        } else {
+            &mut self.counter
+        };
         let mut sink = Collector {
             plan: self.plan,
-            search,
             matcher: &self.matcher,
+            keeps_lines,
             entry: Entry {
                 has_context: self.plan.context > 0,
                 ..Entry::default()
             },
             is_binary: false,
         };
+        let search = self.search;
         let reader = WhileSearching { file, search };
-        self.searcher.search_reader(&self.matcher, reader, &mut sink)?;
+        searcher.search_reader(&self.matcher, reader, &mut sink)?;
         Ok((sink.entry.count > 0 && !sink.is_binary).then_some(sink.entry))
     }
 }
@@ -133,15 +145,15 @@ fn is_within_character(byte: u8) -> bool {
 
 struct Collector<'a> {
     plan: &'a Plan<'a>,
-    search: &'a Search<'a>,
     matcher: &'a RegexMatcher,
+    keeps_lines: bool,
     entry: Entry,
     is_binary: bool,
 }
 
 impl Collector<'_> {
     fn keep(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
-        if self.plan.keeps_lines && self.entry.lines.len() < self.plan.config.results {
+        if self.keeps_lines && self.entry.lines.len() < self.plan.config.results {
             self.entry.lines.push(Line {
                 number: number.unwrap_or_default(),
                 text: self.plan.shown(bytes, self.matcher),
@@ -157,7 +169,8 @@ impl Sink for Collector<'_> {
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         self.entry.count += 1;
         self.keep(found.line_number(), found.bytes(), true);
-        Ok(!self.plan.is_first_enough && self.search.goes_on())
+        // Whether the search goes on is asked before each reading.
+        Ok(!self.plan.is_first_enough)
     }
 
     fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {

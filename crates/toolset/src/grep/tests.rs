@@ -231,14 +231,13 @@ fn a_file_is_not_read_on_when_the_search_is_over() {
         matcher: matcher(&arguments).expect("it is sound"),
         context: 0,
         is_first_enough: false,
-        keeps_lines: true,
         config: &config,
     };
     let path = stage.folder().join("a.rs");
     let mut seeker = Seeker::new(&plan, &search);
-    assert!(seeker.search(&path).is_some());
+    assert!(seeker.search(&path, true).is_some());
     stop.cancel();
-    assert_eq!(seeker.search(&path), None);
+    assert_eq!(seeker.search(&path, true), None);
 }
 
 #[test]
@@ -253,12 +252,11 @@ fn nothing_of_a_file_reaches_the_next_one() {
         matcher: matcher(&arguments).expect("it is sound"),
         context: arguments.context,
         is_first_enough: false,
-        keeps_lines: true,
         config: &config,
     };
     let mut seeker = Seeker::new(&plan, &search);
     let mut lines = |name: &str, content: &[u8]| {
-        let entry = seeker.search(&stage.put(name, content))?;
+        let entry = seeker.search(&stage.put(name, content), true)?;
         Some(entry.lines.into_iter().map(|line| (line.number, line.text)).collect())
     };
     let expected = |lines: &[(u64, &str)]| {
