@@ -23,3 +23,5 @@ pub use config::{ConfigError, EngineConfig, WorkerCommand};
 pub use host::{JsEngine, read_meta};
 pub use sandbox::{SandboxLevel, SandboxMode, SandboxReport};
 pub use worker::run_worker;
+#[cfg(feature = "escape")]
+pub use worker::run_worker_that_escapes;

@@ -19,6 +19,8 @@ mod calls;
 mod chance;
 mod control;
 mod engine;
+#[cfg(feature = "escape")]
+mod escape;
 mod finish;
 mod gauge;
 mod hooks;
@@ -74,6 +76,13 @@ pub fn run_worker() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// [`run_worker`], whose script has a function `syscall(number, ...arguments)` besides, for the tests of the sandbox.
+#[cfg(feature = "escape")]
+pub fn run_worker_that_escapes(system_call: fn(i64, [u64; 6]) -> i64) -> ExitCode {
+    escape::open(system_call);
+    run_worker()
 }
 
 /// Says something on stderr in one line, the last of which the parent quotes.

@@ -42,6 +42,8 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, origin: R
     let console = Function::new(ctx.clone(), move || here.notes.borrow_mut().console_used())?;
     host.set("consoleUsed", console)?;
     session.set_prelude(Prelude::install(ctx, host)?);
+    #[cfg(feature = "escape")]
+    super::escape::install(ctx)?;
     Ok(())
 }
 

@@ -11,7 +11,7 @@ struct Rule {
 /// Every package of the workspace, when it must not know any other.
 const WHOLE_WORKSPACE: &str = "weft-*";
 
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 19] = [
     // Data that any process, page or script may read. What generates its bindings is there only when they are.
     Rule {
         package: "weft-types",
@@ -118,6 +118,11 @@ const RULES: [Rule; 18] = [
     Rule {
         package: "weft-probe",
         must_not_know: &["weft-workflow", "weft-acp", ACP, JS],
+    },
+    // A worker and nothing else.
+    Rule {
+        package: "weft-escape",
+        must_not_know: &["weft-tools", "weft-session", "weft-acp", ACP, HTTP],
     },
     // Composition belongs to the binary; its end-to-end tests see the program only.
     Rule {
