@@ -59,7 +59,7 @@ pub(crate) enum Gate {
     Shuttle,
     /// Replay the scenarios in fixtures/ against the built program.
     Replay,
-    /// Have real clients drive the built program through a workflow.
+    /// Have real clients take the built program through a workflow, a repository and an MCP server.
     Clients,
 }
 

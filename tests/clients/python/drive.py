@@ -47,7 +47,7 @@ class Editor:
         show({"method": "fs/read_text_file", "params": {"path": path}})
         if path not in self.unsaved and not Path(path).exists():
             raise acp.RequestError.resource_not_found(path)
-        text = self.unsaved.get(path) or Path(path).read_text()
+        text = self.unsaved[path] if path in self.unsaved else Path(path).read_text()
         lines = text.splitlines(keepends=True)[(line or 1) - 1 :]
         return schema.ReadTextFileResponse(content="".join(lines[:limit]))
 

@@ -3,7 +3,7 @@
 //     node everything.mjs stdio RECORD
 //     node everything.mjs http RECORD
 //
-// Over HTTP it takes a free port and prints its URL. RECORD gets the messages, one a line.
+// Over HTTP it takes a free port of the loopback and prints its URL. RECORD gets the messages, one a line.
 
 import { appendFileSync } from "node:fs";
 import http from "node:http";
@@ -23,7 +23,10 @@ if (transport === "stdio") {
   keep(process.stdin, "");
   await import("@modelcontextprotocol/server-everything/dist/transports/stdio.js");
 } else {
-  const emit = http.Server.prototype.emit;
+  const { emit, listen } = http.Server.prototype;
+  http.Server.prototype.listen = function (port, ...rest) {
+    return listen.call(this, port, "127.0.0.1", ...rest);
+  };
   http.Server.prototype.emit = function (event, request, ...rest) {
     if (event === "request" && request.method === "POST") keep(request, "\n");
     if (event === "listening") process.stdout.write(`http://127.0.0.1:${this.address().port}/mcp\n`);
