@@ -6,10 +6,14 @@ use clap::{Args, Parser, Subcommand};
 
 mod exec;
 mod sessions;
+mod workflow;
 
 pub(crate) use exec::ExecArgs;
 pub(crate) use sessions::{
     DeleteArgs, ExportArgs, ImportArgs, ListArgs, SessionsArgs, SessionsCommand, ShowArgs, VerifyArgs,
+};
+pub(crate) use workflow::{
+    WorkflowArgs, WorkflowCheckArgs, WorkflowCommand, WorkflowListArgs, WorkflowRunArgs, WorkflowShowArgs,
 };
 
 /// A coding agent for your editor that shows its workflows live in the tool card.
@@ -41,6 +45,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Runs one turn without an editor and prints the answer.
     Exec(Box<ExecArgs>),
+    /// Lists, shows, checks and runs saved workflows.
+    Workflow(WorkflowArgs),
     /// Lists, shows, moves, checks and deletes sessions.
     Sessions(SessionsArgs),
     /// Lets a project's own settings run programs and allow calls.

@@ -12,3 +12,4 @@ pub(crate) mod sessions;
 pub(crate) mod setup;
 pub(crate) mod trust;
 pub(crate) mod worker;
+pub(crate) mod workflow;

@@ -17,9 +17,11 @@ use weft_tools::{AdditionalDirectories, Approver, CallLimits, Extensions, Protec
 use weft_types::{Origin, SessionHeader};
 
 use crate::config::{Config, settings};
+use crate::direct::{DirectCall, OneCall};
 use crate::models::Providers;
 use crate::prompt::{Briefing, Sources};
 use crate::trust::TrustCommand;
+use crate::workflows::Workflows;
 use crate::{mcp, peers, permissions, tools};
 
 /// Makes the agents of a process. Clones are the same.
@@ -36,15 +38,19 @@ struct Shared {
     clock: Arc<dyn Clock>,
     /// The agents of others. Only the user's own file names any, so that they are the same in every project.
     peers: Vec<PeerProgram>,
+    /// What the users' agents do instead of asking a model.
+    call: Option<DirectCall>,
 }
 
 impl Composition {
-    /// Sets everything up. Sessions are kept in `store`, subagents' as well.
+    /// Sets everything up. Sessions are kept in `store`, subagents' as well. With a `call`, a session's own agent makes that
+    /// instead of asking a model.
     pub(crate) fn new(
         config: Config,
         providers: Providers,
         store: FileStore,
         clock: Arc<dyn Clock>,
+        call: Option<DirectCall>,
     ) -> anyhow::Result<Self> {
         let peers = peers::configured(&config, &providers.secret_variables)?;
         let shared = Shared {
@@ -53,6 +59,7 @@ impl Composition {
             providers,
             store,
             clock,
+            call,
         };
         // What is wrong with the user's own settings stops the start, not the first session.
         shared.limits(&shared.config)?;
@@ -154,7 +161,8 @@ impl Shared {
         };
         let mcp = mcp::wanted(config, mcp_servers, &folders, &self.providers.secret_variables)?;
         let models: Arc<dyn Models> = Arc::new(self.providers.table(config.text(&settings::MODEL)));
-        let tools = tools::registry(config, &self.providers.secret_variables)?;
+        let workflows = Workflows::of(config, &cwd);
+        let tools = tools::registry(config, &self.providers.secret_variables, Some(Arc::new(workflows)))?;
         let limits = self.limits(config)?;
         let mut briefing = Briefing::gather(&Sources::of(config, &cwd, &additional_directories));
         // The user is told what of the project's settings is left aside; no model is.
@@ -169,7 +177,10 @@ impl Shared {
             approver,
             subagents: self.subagents(config, &models, &tools, (limits, &briefing))?,
             briefing,
-            models,
+            models: match &self.call {
+                Some(call) => Arc::new(OneCall::instead_of(models, call.clone())),
+                None => models,
+            },
             tools,
             mcp,
             trust: Arc::new(TrustCommand::new(config.home(), &cwd)),

@@ -33,6 +33,7 @@ use settings::{Kind, Setting, Value};
 use weft_agent::Rules;
 
 use crate::trust::{Powers, Trust, TrustState};
+use crate::workflows;
 
 /// Where a project's own settings stand.
 pub(crate) fn project_file(cwd: &Path) -> PathBuf {
@@ -132,9 +133,12 @@ impl Config {
         Ok(config)
     }
 
-    /// What the project's own file sets that needs trust. All of the file is checked as if it were trusted.
+    /// What the project's own file sets that needs trust, and the workflows that the project brings along. All of the file
+    /// is checked as if it were trusted.
     pub(crate) fn powers_of(cwd: &Path) -> Result<Powers, ConfigError> {
-        Ok(Layer::read(&project_file(cwd), Owner::TrustedProject)?.powers)
+        let mut powers = Layer::read(&project_file(cwd), Owner::TrustedProject)?.powers;
+        workflows::add_powers(cwd, &mut powers);
+        Ok(powers)
     }
 
     /// Puts a layer over what is set: lists of rules add up, all else is replaced.
@@ -168,6 +172,11 @@ impl Config {
             _ => drop(self.values.insert(setting.key, Value::Rules(rules.to_vec()))),
         }
         Ok(())
+    }
+
+    /// What the user trusts.
+    pub(crate) fn trust(&self) -> &Trust {
+        &self.trust
     }
 
     /// The folder of the user's own files.

@@ -11,6 +11,7 @@ mod args;
 mod commands;
 mod compose;
 mod config;
+mod direct;
 mod ending;
 mod logging;
 mod mcp;
@@ -24,6 +25,7 @@ mod store;
 mod terminal;
 mod tools;
 mod trust;
+mod workflows;
 
 use args::{Cli, Command};
 use terminal::harmless;
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Command::Models(args) => commands::models::run(&args),
         Command::Sessions(args) => commands::sessions::run(args),
         Command::Exec(args) => commands::exec::run(&args),
+        Command::Workflow(args) => commands::workflow::run(args),
         Command::Trust(args) => commands::trust::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Setup(args) => commands::setup::run(&args),

@@ -25,9 +25,10 @@ use weft_types::UnixMillis;
 use self::instructions::Instructions;
 pub(crate) use self::inventory::{Inventory, Told};
 use self::library::Shelf;
-use self::places::Places;
+pub(crate) use self::places::{FileText, Places, read_text};
 use self::skills::Skills;
 use crate::config::{Config, settings};
+use crate::workflows::Workflows;
 
 /// What a briefing is made of.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub(crate) struct Sources {
     pub(crate) instructions_bytes: usize,
     /// The most bytes of the list of skills.
     pub(crate) skills_bytes: usize,
+    /// The workflows that can be run by name.
+    pub(crate) workflows: Workflows,
 }
 
 /// What the agents of one session are told.
@@ -51,6 +54,7 @@ pub(crate) struct Briefing {
     additional: Vec<PathBuf>,
     instructions: String,
     skills: Skills,
+    workflows: Workflows,
     listed_skills: String,
     instructions_bytes: usize,
     /// What the user is to be told of it.
@@ -68,6 +72,7 @@ impl Sources {
             additional: additional.to_vec(),
             instructions_bytes: config.size(&settings::INSTRUCTIONS_BYTES),
             skills_bytes: config.size(&settings::SKILLS_BYTES),
+            workflows: Workflows::of(config, cwd),
         }
     }
 }
@@ -80,11 +85,13 @@ impl Briefing {
         let instructions = Instructions::read(&places, &mut notices).text(sources.instructions_bytes);
         let skills = Skills::find(&places, &mut notices);
         let listed_skills = skills.listed(sources.skills_bytes, &mut notices);
+        notices.extend(sources.workflows.notices());
         Self {
             places,
             additional: sources.additional.clone(),
             instructions,
             skills,
+            workflows: sources.workflows.clone(),
             listed_skills,
             instructions_bytes: sources.instructions_bytes,
             notices,
@@ -145,13 +152,23 @@ impl Briefing {
 
     /// The commands that the user can start a prompt with.
     pub(crate) fn commands(&self) -> Vec<Command> {
-        self.skills.commands()
+        let mut commands = self.skills.commands();
+        let workflows = self.workflows.commands().into_iter();
+        commands.extend(workflows.filter(|command| {
+            !self.skills.has(&command.name) && !skills::OWN_COMMANDS.contains(&command.name.as_str())
+        }));
+        commands
     }
 
     /// What the agents are lent: the texts behind the commands, and the skills' folders to read.
     pub(crate) fn lend(self, lent: Extensions) -> Extensions {
         let readable = ReadableDirectories(self.skills.folders());
-        let shelf = Shelf::new(self.places, &self.additional, self.skills, self.instructions_bytes);
+        let shelf = Shelf::new(
+            self.places,
+            &self.additional,
+            (self.skills, self.workflows),
+            self.instructions_bytes,
+        );
         lent.with(Arc::new(readable))
             .with(Arc::new(LibraryHandle(Arc::new(shelf))))
     }

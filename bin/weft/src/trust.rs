@@ -54,6 +54,21 @@ impl Powers {
         }
     }
 
+    /// Adds a workflow that the project brings along, by its path in the project and what stands for its text.
+    pub(crate) fn add_workflow(&mut self, path: &str, digest: &str) {
+        self.lines.insert(workflow_line(path, digest));
+    }
+
+    /// Whether all of these are among `said`, and of the other settings neither has more than the other. Each workflow
+    /// stands for itself: that one was changed takes no trust from the rest.
+    fn are_covered_by(&self, said: &Self) -> bool {
+        let settings = |powers: &Self| -> Vec<String> {
+            let lines = powers.lines.iter().filter(|line| !is_workflow(line));
+            lines.cloned().collect()
+        };
+        self.lines.is_subset(&said.lines) && settings(self) == settings(said)
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty()
@@ -71,6 +86,18 @@ impl FromIterator<String> for Powers {
             lines: lines.into_iter().collect(),
         }
     }
+}
+
+/// What the line of a workflow begins with.
+const WORKFLOWS: &str = "workflows.";
+
+/// The line of a workflow.
+fn workflow_line(path: &str, digest: &str) -> String {
+    format!("{WORKFLOWS}{} = {}", bare(path), Value::from(digest))
+}
+
+fn is_workflow(line: &str) -> bool {
+    line.starts_with(WORKFLOWS)
 }
 
 /// A part of a key as TOML writes it.
@@ -198,7 +225,9 @@ impl Trust {
             None => Ok(None),
         };
         match said {
-            Ok(Some(said)) if said.powers() == *powers => TrustState::Trusted,
+            Ok(Some(said)) if powers.are_covered_by(&said.powers()) => TrustState::Trusted,
+            // What was said of workflows says nothing of settings.
+            Ok(Some(said)) if said.powers().lines().all(is_workflow) => TrustState::Untrusted(powers.clone()),
             Ok(Some(_)) => TrustState::Changed(powers.clone()),
             Ok(None) => TrustState::Untrusted(powers.clone()),
             Err(error) => TrustState::Unknown {
@@ -217,6 +246,17 @@ impl Trust {
             None => Ok(()),
             Some(sign) => Err(TrustError::NotTheUser { sign }),
         }
+    }
+
+    /// Whether the user trusts a workflow of the project in `cwd`, by its path there and its digest. Blocks on the disk.
+    ///
+    /// # Errors
+    /// It cannot be told.
+    pub(crate) fn has_workflow(&self, cwd: &Path, path: &str, digest: &str) -> Result<bool, TrustError> {
+        let Some(file) = &self.file else { return Ok(false) };
+        let said = file::read(file)?.remove(&project_key(cwd)?);
+        let line = workflow_line(path, digest);
+        Ok(said.is_some_and(|said| said.powers().lines().any(|said| said == line)))
     }
 
     /// Remembers that the user said yes to `powers` of the project in `cwd`, in place of what was said of it before.

@@ -9,11 +9,11 @@ use futures::future::BoxFuture;
 /// Where an agent looks up texts. Whoever makes the agent knows where they are kept.
 pub trait Library: Send + Sync {
     /// What the model is told when a user starts a prompt with the command `name`, one of
-    /// [`AgentOptions::commands`](crate::AgentOptions::commands).
+    /// [`AgentOptions::commands`](crate::AgentOptions::commands), and `text` behind it, which it is told as well.
     ///
     /// # Errors
     /// Why there is nothing to tell it; the turn ends with that, and no model is asked.
-    fn expand(&self, name: &str) -> BoxFuture<'static, Result<String, String>>;
+    fn expand(&self, name: &str, text: &str) -> BoxFuture<'static, Result<String, String>>;
 
     /// What is to be known where these absolute paths lie, the outermost folder first. It is asked after every step that
     /// looked at places or changed them, and gives everything each time: what the model knows already is not repeated.

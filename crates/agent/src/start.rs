@@ -56,7 +56,7 @@ impl Turns {
         let expanded = tokio::select! {
             biased;
             () = cancel.token().cancelled() => return Ok(Some(aborted(cancel))),
-            expanded = library.0.expand(name) => expanded,
+            expanded = library.0.expand(name, text) => expanded,
         };
         let instructions = match expanded {
             Ok(instructions) => instructions,

@@ -6,10 +6,12 @@ use weft_tools::{ErrorCode, ToolError};
 /// The arguments of one call, borrowed from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
-    /// Absent only if a run is taken up again, which has one.
+    /// Absent only if a saved one is meant, or a run is taken up again, which has one.
     pub(crate) script: Option<&'a str>,
     pub(crate) meta: Option<&'a Value>,
     pub(crate) args: Option<&'a Value>,
+    /// The name of the saved workflow that is meant.
+    pub(crate) saved: Option<&'a str>,
     /// The id of the run that is taken up again.
     pub(crate) resume: Option<&'a str>,
     rerun: Option<&'a Value>,
@@ -19,12 +21,17 @@ impl<'a> Arguments<'a> {
     /// Reads arguments that fit [`schema`].
     pub(crate) fn read(arguments: &'a Value) -> Result<Self, ToolError> {
         let text = |field| arguments.get(field).and_then(Value::as_str);
-        let (script, resume) = (text("script"), text("resume"));
+        let (script, saved, resume) = (text("script"), text("name"), text("resume"));
         let rerun = arguments.get("rerun");
         let refused = |why| Err(ToolError::with_code(ErrorCode::InvalidArgs, why));
-        if script.is_none() && resume.is_none() {
+        if saved.is_some() && (script.is_some() || arguments.get("meta").is_some()) {
             return refused(
-                "cannot run a workflow without a script: expected `script`, a string, or `resume`, the id of a run that has one",
+                "`name` stands for the script of a saved workflow and what it says of itself; leave out `script` and `meta`",
+            );
+        }
+        if script.is_none() && saved.is_none() && resume.is_none() {
+            return refused(
+                "cannot run a workflow without a script: expected `script`, a string, `name`, that of a saved workflow, or `resume`, the id of a run that has one",
             );
         }
         if rerun.is_some() && resume.is_none() {
@@ -32,6 +39,7 @@ impl<'a> Arguments<'a> {
         }
         Ok(Self {
             script,
+            saved,
             meta: arguments.get("meta"),
             args: arguments.get("args"),
             resume,
@@ -45,9 +53,9 @@ impl<'a> Arguments<'a> {
         names.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
-    /// The workflow's name as the `meta` argument has it.
+    /// The workflow's name as the arguments have it.
     pub(crate) fn name(&self) -> Option<&'a str> {
-        self.meta?.get("name")?.as_str()
+        self.saved.or_else(|| self.meta?.get("name")?.as_str())
     }
 }
 
@@ -61,7 +69,12 @@ pub(crate) fn schema() -> Value {
                 "type": "string",
                 "description": "JavaScript, the body of an async function: `await` and `return` stand at the top level. \
                     It may begin with `export const meta = {…};`, a plain literal, instead of the `meta` argument. \
-                    Required, but with `resume`: left out there, the run's own script is run again."
+                    Required, but with `name`, or with `resume`: left out there, the run's own script is run again."
+            },
+            "name": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The name of a saved workflow to run, instead of `script` and `meta`."
             },
             "meta": {
                 "type": "object",

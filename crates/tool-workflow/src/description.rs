@@ -19,6 +19,7 @@ Any other option is an error.
 - `await parallel([() => …, …])`: starts all functions at once and waits for all of them. Pass functions, not promises. \
 Use it where the next step needs all answers.
 - `phase(title)`: names the phase that later agents belong to. `log(line)`: shows the user a line.
+- `await workflow(name, args?)`: runs a saved workflow within this run, one level deep, and gives what it returns.
 - `args`: the `args` of this call.
 
 Failures:

@@ -6,7 +6,7 @@ use serde_json::Value;
 use weft_session::{FileStore, RunClaim};
 use weft_tools::{ToolError, ToolExecution};
 use weft_types::{RunId, SessionId};
-use weft_workflow::{Members, RunInfo, RunOrigin, StartRequest, WorkflowEngine};
+use weft_workflow::{Members, RunInfo, RunOrigin, SavedWorkflows, StartRequest, WorkflowEngine};
 
 use crate::arguments::Arguments;
 use crate::journal::{JournalHeader, Ledger, Past, VERSION};
@@ -20,6 +20,7 @@ pub(crate) struct Plan {
     args: Option<Value>,
     /// That of the first attempt.
     origin: Option<RunOrigin>,
+    saved: Option<Arc<dyn SavedWorkflows>>,
     keeping: Option<Keeping>,
 }
 
@@ -49,8 +50,10 @@ impl Plan {
         execution: &ToolExecution,
         session: &SessionId,
         engine: &dyn WorkflowEngine,
+        saved: Option<Arc<dyn SavedWorkflows>>,
     ) -> Result<Self, ToolError> {
         let arguments = Arguments::read(execution.arguments())?;
+        let script = given_script(&arguments, saved.as_ref()).await?;
         // A nested call is part of another's work, which leaves no records either.
         let store = execution.extension::<FileStore>().filter(|_| !execution.is_nested());
         let Some(run) = arguments.resume else {
@@ -65,10 +68,11 @@ impl Plan {
                 claim: None,
             });
             return Ok(Self {
-                script: arguments.script.unwrap_or_default().to_owned(),
+                script: script.unwrap_or_default(),
                 meta: arguments.meta.cloned(),
                 args: arguments.args.cloned(),
                 origin: None,
+                saved,
                 keeping,
             });
         };
@@ -89,14 +93,15 @@ impl Plan {
         } = found.map_err(ToolError::new)?;
         let meta = arguments.meta.cloned().or_else(|| {
             // An edited script may say itself what it is.
-            let says = arguments.script.is_some_and(|script| engine.meta_of(script).is_some());
+            let says = script.as_ref().is_some_and(|script| engine.meta_of(script).is_some());
             header.meta.filter(|_| !says)
         });
         Ok(Self {
-            script: arguments.script.map_or(header.script, str::to_owned),
+            script: script.unwrap_or(header.script),
             meta,
             args: arguments.args.cloned().or(header.args),
             origin: Some(header.origin),
+            saved,
             keeping: Some(Keeping {
                 store,
                 session,
@@ -138,7 +143,7 @@ impl Plan {
             max_total_agents: None,
             depth,
             origin: self.origin,
-            saved: None,
+            saved: self.saved.clone(),
             members,
             cancel: execution.signal().child_token(),
         }
@@ -170,5 +175,27 @@ impl Plan {
         };
         let journal = keeping.store.create_journal(&keeping.session, &run.id, &header);
         keeping.ledger.begin(journal);
+    }
+}
+
+/// The script that a call brings along, or the saved one that it names.
+async fn given_script(
+    arguments: &Arguments<'_>,
+    saved: Option<&Arc<dyn SavedWorkflows>>,
+) -> Result<Option<String>, ToolError> {
+    let Some(name) = arguments.saved else {
+        return Ok(arguments.script.map(str::to_owned));
+    };
+    let refused = |why: String| ToolError::new(format!("cannot run a saved workflow: {why}"));
+    let Some(saved) = saved.cloned() else {
+        return Err(refused("there are none here".to_owned()));
+    };
+    let name = name.to_owned();
+    // It reads a file.
+    let found = tokio::task::spawn_blocking(move || saved.script(&name)).await;
+    match found {
+        Ok(Ok(script)) => Ok(Some(script)),
+        Ok(Err(error)) => Err(refused(error.to_string())),
+        Err(error) => Err(refused(error.to_string())),
     }
 }

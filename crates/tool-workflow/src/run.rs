@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use weft_agent::{AgentContext, HEARTBEAT, meta_of_run};
 use weft_tools::{ToolError, ToolExecution};
 use weft_types::RunStop;
-use weft_workflow::{RunResult, WorkflowEngine};
+use weft_workflow::{RunResult, SavedWorkflows, WorkflowEngine};
 
 use crate::WorkflowToolConfig;
 use crate::doings::Doings;
@@ -26,13 +26,13 @@ const CALL_CANCELLED: &str = "the call was cancelled";
 
 /// Runs the workflow of one call. Dropping the future cancels the run.
 pub(crate) async fn run(
-    engine: Arc<dyn WorkflowEngine>,
+    (engine, saved): (Arc<dyn WorkflowEngine>, Option<Arc<dyn SavedWorkflows>>),
     config: WorkflowToolConfig,
     call_title: String,
     execution: ToolExecution,
 ) -> Result<Value, ToolError> {
     let caller = caller_of(&execution, config.max_depth)?;
-    let mut plan = Plan::of(&execution, caller.session.id(), &*engine).await?;
+    let mut plan = Plan::of(&execution, caller.session.id(), &*engine, saved).await?;
     let doings = Arc::new(Doings::default());
     let run_name = Arc::<OnceLock<String>>::default();
     let members = AgentMembers {

@@ -4,16 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 use weft_agent::meta_of_run;
 use weft_tools::{CallView, Tool, ToolError, ToolExecution, ToolKind};
 use weft_types::{ContentBlock, RunId, ToolSpec};
-use weft_workflow::WorkflowEngine;
+use weft_workflow::{SavedWorkflow, SavedWorkflows, WorkflowEngine, cut_for_display};
 
 use crate::arguments::{self, Arguments};
 use crate::description::DESCRIPTION;
 use crate::progress::title_of;
 use crate::{WorkflowToolConfig, outcome, run};
+
+/// How much of the list of saved workflows the model is told, in bytes.
+const LIST_BYTES: usize = 4_096;
+/// How much of each description.
+const SAVED_CHARS: usize = 200;
 
 /// The `workflow` tool.
 ///
@@ -23,12 +28,34 @@ use crate::{WorkflowToolConfig, outcome, run};
 pub struct WorkflowTool {
     engine: Arc<dyn WorkflowEngine>,
     config: WorkflowToolConfig,
+    saved: Option<Arc<dyn SavedWorkflows>>,
 }
 
 impl WorkflowTool {
     /// A tool that runs scripts in an engine.
     pub fn new(engine: Arc<dyn WorkflowEngine>, config: WorkflowToolConfig) -> Self {
-        Self { engine, config }
+        Self {
+            engine,
+            config,
+            saved: None,
+        }
+    }
+
+    /// The same, where calls and scripts may also run saved workflows by name.
+    #[must_use]
+    pub fn with_saved(self, saved: Arc<dyn SavedWorkflows>) -> Self {
+        Self {
+            saved: Some(saved),
+            ..self
+        }
+    }
+
+    /// The contract with the model, and the saved workflows that it may run.
+    fn description(&self) -> String {
+        let mut text = DESCRIPTION.to_owned();
+        let all = self.saved.as_ref().map(|saved| saved.list()).unwrap_or_default();
+        text.push_str(&saved_list(&all));
+        text
     }
 
     /// The card's title, a pure function of the arguments.
@@ -48,7 +75,7 @@ impl Tool for WorkflowTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: self.config.name.clone(),
-            description: DESCRIPTION.to_owned(),
+            description: self.description(),
             parameters: arguments::schema(),
         }
     }
@@ -61,7 +88,8 @@ impl Tool for WorkflowTool {
         Box::pin(async move {
             let title = self.title(Arguments::read(execution.arguments())?);
             // The tool may be taken out of its registry meanwhile; the call holds what it needs.
-            run::run(Arc::clone(&self.engine), self.config.clone(), title, execution).await
+            let means = (Arc::clone(&self.engine), self.saved.clone());
+            run::run(means, self.config.clone(), title, execution).await
         })
     }
 
@@ -78,10 +106,39 @@ impl Tool for WorkflowTool {
         Some(CallView::Generic {
             title: self.title(arguments),
             kind: ToolKind::Other,
-            raw_input: Some(arguments.script.or(arguments.resume).unwrap_or_default().into()),
+            raw_input: Some(raw_input(arguments)),
             content: Vec::new(),
             locations: Vec::new(),
         })
+    }
+}
+
+/// What the model is told of saved workflows; nothing if there are none.
+fn saved_list(all: &[SavedWorkflow]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n\nSaved workflows, which `name` or `workflow()` runs:".to_owned();
+    for (at, SavedWorkflow { name, description }) in all.iter().enumerate() {
+        let line = format!("\n- {name}: {}", cut_for_display(description, SAVED_CHARS));
+        if text.len() + line.len() > LIST_BYTES {
+            text.push_str(&format!("\n- … and {} more", all.len() - at));
+            break;
+        }
+        text.push_str(&line);
+    }
+    text
+}
+
+/// What the card shows as the call's input.
+fn raw_input(arguments: Arguments<'_>) -> Value {
+    match (arguments.script, arguments.saved, arguments.resume) {
+        (Some(script), ..) => script.into(),
+        (None, Some(name), _) => match arguments.args {
+            Some(args) => json!({ "name": name, "args": args }),
+            None => json!({ "name": name }),
+        },
+        (None, None, resume) => resume.unwrap_or_default().into(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 /// `weft exec`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "\
 The answer goes to stdout, everything else to stderr. What is piped into stdin
 is put below the prompt, or is the prompt where there is none or it is `-`.
@@ -84,7 +84,7 @@ pub(crate) struct ExecArgs {
     pub(crate) partial: bool,
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err("expected a time such as 90s or 10m, more than nothing".to_owned()),

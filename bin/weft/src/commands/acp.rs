@@ -31,7 +31,7 @@ pub(crate) fn run(args: &AcpArgs) -> anyhow::Result<ExitCode> {
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = store::open(&config, home.sessions, "weft acp", Arc::clone(&clock))?;
-    let agents = Composition::new(config.clone(), providers, store.clone(), clock)?;
+    let agents = Composition::new(config.clone(), providers, store.clone(), clock, None)?;
     let bridge = options(&config, extensions, store.clone(), agents)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
@@ -124,7 +124,7 @@ mod tests {
         let config = Config::load(std::path::Path::new("no-such-folder"), &Overrides { values })?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let store = store::open(&config, "no-such-folder".into(), "test", Arc::clone(&clock))?;
-        let agents = Composition::new(config.clone(), Providers::default(), store.clone(), clock)?;
+        let agents = Composition::new(config.clone(), Providers::default(), store.clone(), clock, None)?;
         options(&config, ExtensionMethods::new(), store, agents)
     }
 

@@ -18,6 +18,7 @@ use weft_types::{ContentBlock, TurnEnd};
 use crate::args::ExecArgs;
 use crate::compose::Composition;
 use crate::config::{Config, Home, Overrides, settings};
+use crate::direct::DirectCall;
 use crate::ending::{ORPHANS_GRACE, Signals, settle};
 use crate::models::Providers;
 use crate::{logging, store};
@@ -25,6 +26,7 @@ use denier::Denier;
 use outcome::{Ending, Outcome};
 use output::Output;
 
+mod called;
 mod denier;
 mod open;
 mod outcome;
@@ -39,11 +41,7 @@ const USAGE: u8 = 2;
 
 /// Runs one turn to its end.
 pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
-    let home = Home::find()?;
-    logging::init(&home.config);
-    let mut config = Config::load(&home.config, &overrides(args))?;
-    config.add_rules(&settings::ALLOW, "--allow", &args.allow)?;
-    config.add_rules(&settings::DENY, "--deny", &args.deny)?;
+    let (home, config) = surroundings(args)?;
     // Before anything is started: reading stdin may take as long as it likes, and Ctrl-C ends it.
     let prompt = match prompt::of(args.prompt.as_deref(), config.size(&settings::LINE_LIMIT))? {
         Ok(text) => text,
@@ -58,15 +56,34 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<ExitCode> {
         Ok(schema) => schema,
         Err(usage) => return Ok(wrong_usage(&usage)),
     };
+    let order = Order::Prompt { prompt, schema };
+    start(args, (home, config), order)
+}
+
+/// Makes one call of a tool, and ends with that.
+pub(crate) fn run_call(args: &ExecArgs, call: DirectCall) -> anyhow::Result<ExitCode> {
+    let (home, config) = surroundings(args)?;
+    start(args, (home, config), Order::Call(call))
+}
+
+fn surroundings(args: &ExecArgs) -> anyhow::Result<(Home, Config)> {
+    let home = Home::find()?;
+    logging::init(&home.config);
+    let mut config = Config::load(&home.config, &overrides(args))?;
+    config.add_rules(&settings::ALLOW, "--allow", &args.allow)?;
+    config.add_rules(&settings::DENY, "--deny", &args.deny)?;
+    Ok((home, config))
+}
+
+fn start(args: &ExecArgs, (home, config): (Home, Config), order: Order) -> anyhow::Result<ExitCode> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = store::open(&config, home.sessions, "weft exec", Arc::clone(&clock))?;
     let providers = Providers::new(&config)?.discovering(home.cache);
     let job = Job {
         grace: config.span(&settings::TOOL_CANCEL_GRACE) + config.span(&settings::CLOSE_GRACE),
-        agents: Composition::new(config, providers, store.clone(), clock)?,
+        agents: Composition::new(config, providers, store.clone(), clock, order.call().cloned())?,
         store: store.clone(),
-        prompt,
-        schema,
+        order,
         args,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -102,14 +119,47 @@ fn overrides(args: &ExecArgs) -> Overrides {
     }
 }
 
+/// What the turn is for.
+enum Order {
+    /// The model is asked this.
+    Prompt {
+        prompt: Vec<ContentBlock>,
+        /// The schema of the answer.
+        schema: Option<Value>,
+    },
+    /// This call is made.
+    Call(DirectCall),
+}
+
+impl Order {
+    fn call(&self) -> Option<&DirectCall> {
+        match self {
+            Self::Prompt { .. } => None,
+            Self::Call(call) => Some(call),
+        }
+    }
+
+    fn schema(&self) -> Option<&Value> {
+        match self {
+            Self::Prompt { schema, .. } => schema.as_ref(),
+            Self::Call(_) => None,
+        }
+    }
+
+    fn prompt(&self) -> Vec<ContentBlock> {
+        match self {
+            Self::Prompt { prompt, .. } => prompt.clone(),
+            Self::Call(call) => vec![ContentBlock::text(call.prompt.clone())],
+        }
+    }
+}
+
 /// Everything that one turn takes.
 struct Job<'a> {
     args: &'a ExecArgs,
     store: FileStore,
     agents: Composition,
-    prompt: Vec<ContentBlock>,
-    /// The schema of the answer.
-    schema: Option<Value>,
+    order: Order,
     /// How long the turn may take to end once it was stopped.
     grace: Duration,
 }
@@ -137,7 +187,7 @@ impl Job<'_> {
         {
             return Ok(wrong_usage(&usage));
         }
-        let schema = match &self.schema {
+        let schema = match self.order.schema() {
             Some(schema) => match SchemaAnswer::of(&agent, schema.clone(), SubagentLimits::default()) {
                 Ok(asked) => Some(asked),
                 Err(refused) => return Ok(wrong_usage(&refused.to_string())),
@@ -173,7 +223,10 @@ impl Job<'_> {
 
     /// The turn by itself.
     async fn ask(&self, agent: &Agent, schema: Option<&SchemaAnswer>) -> Ending {
-        let prompt = self.prompt.clone();
+        let prompt = self.order.prompt();
+        if self.order.call().is_some() {
+            return called::make(agent, prompt).await;
+        }
         let refused = |refused: PromptRefused| {
             Ending::Turn(TurnEnd::Error {
                 message: refused.to_string(),

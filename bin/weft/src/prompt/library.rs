@@ -11,6 +11,7 @@ use super::instructions::FILE;
 use super::places::{FileText, Places, folders_between, read_text};
 use super::shown;
 use super::skills::{Skills, note_text};
+use crate::workflows::Workflows;
 
 /// The longest file that is looked at, in bytes.
 const MAX_FILE: usize = 1 << 20;
@@ -26,11 +27,17 @@ struct Texts {
     places: Places,
     additional: Vec<PathBuf>,
     skills: Skills,
+    workflows: Workflows,
     instructions_bytes: usize,
 }
 
 impl Shelf {
-    pub(super) fn new(places: Places, additional: &[PathBuf], skills: Skills, instructions_bytes: usize) -> Self {
+    pub(super) fn new(
+        places: Places,
+        additional: &[PathBuf],
+        (skills, workflows): (Skills, Workflows),
+        instructions_bytes: usize,
+    ) -> Self {
         // Places are told without links.
         let additional = additional
             .iter()
@@ -41,6 +48,7 @@ impl Shelf {
                 places,
                 additional,
                 skills,
+                workflows,
                 instructions_bytes,
             }),
         }
@@ -48,9 +56,10 @@ impl Shelf {
 }
 
 impl Library for Shelf {
-    fn expand(&self, name: &str) -> BoxFuture<'static, Result<String, String>> {
-        let (texts, name) = (Arc::clone(&self.texts), name.to_owned());
-        let reading = tokio::task::spawn_blocking(move || texts.skills.text(&name));
+    fn expand(&self, name: &str, text: &str) -> BoxFuture<'static, Result<String, String>> {
+        let texts = Arc::clone(&self.texts);
+        let (name, text) = (name.to_owned(), text.to_owned());
+        let reading = tokio::task::spawn_blocking(move || texts.expand(&name, &text));
         reading
             .map(|read| read.unwrap_or_else(|error| Err(error.to_string())))
             .boxed()
@@ -64,6 +73,15 @@ impl Library for Shelf {
 }
 
 impl Texts {
+    /// A skill goes before a workflow of the same name.
+    fn expand(&self, name: &str, text: &str) -> Result<String, String> {
+        if self.skills.has(name) {
+            self.skills.text(name)
+        } else {
+            self.workflows.order(name, text)
+        }
+    }
+
     fn notes(&self, places: &[PathBuf]) -> Vec<Note> {
         let mut folders: Vec<(PathBuf, &Path)> = Vec::new();
         for place in places {

@@ -36,7 +36,7 @@ const TEXT_BYTES: usize = 256 << 10;
 const DESCRIPTION_CHARS: usize = 1_024;
 
 /// The commands that an agent answers by itself.
-const OWN_COMMANDS: [&str; 3] = ["compact", "status", "trust"];
+pub(super) const OWN_COMMANDS: [&str; 3] = ["compact", "status", "trust"];
 
 /// What stands before the list.
 const HEAD: &str = "# Skills\n\nInstructions for particular tasks. When a task fits one of them, read its file before \
@@ -142,6 +142,11 @@ impl Skills {
     pub(super) fn hidden_files(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         let hidden = self.hidden.iter();
         hidden.map(|(name, folder)| (name.as_str(), folder.join(FILE)))
+    }
+
+    /// Whether there is one of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.skills.contains_key(name)
     }
 
     /// Their folders.

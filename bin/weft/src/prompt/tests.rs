@@ -4,6 +4,7 @@ use tempfile::TempDir;
 use weft_agent::Library as _;
 
 use super::*;
+use crate::trust::Trust;
 
 /// A repository with a folder in it, and a home.
 struct Site {
@@ -39,6 +40,7 @@ impl Site {
             additional: Vec::new(),
             instructions_bytes: 1_000,
             skills_bytes: 1_000,
+            workflows: Workflows::new(&self.path("home"), None, &self.path("repo/work"), &Trust::default()),
         }
     }
 
@@ -48,7 +50,12 @@ impl Site {
 
     fn shelf(&self) -> Shelf {
         let briefing = self.briefing();
-        Shelf::new(briefing.places, &briefing.additional, briefing.skills, 1_000)
+        Shelf::new(
+            briefing.places,
+            &briefing.additional,
+            (briefing.skills, briefing.workflows),
+            1_000,
+        )
     }
 }
 
@@ -177,14 +184,14 @@ fn skills_that_do_not_fit_the_list_are_named_to_the_user_and_stay_commands() {
 async fn a_skill_is_read_when_it_is_started() {
     let site = Site::new(&[("repo/.weft/skills/review/SKILL.md", SKILL)]);
     let shelf = site.shelf();
-    let text = shelf.expand("review").await.expect("a skill");
+    let text = shelf.expand("review", "").await.expect("a skill");
     assert!(text.ends_with("Look twice."), "{text}");
     assert!(
         text.starts_with(&format!("(from {}", site.path("repo/.weft/skills/review").display())),
         "{text}"
     );
     fs::remove_file(site.path("repo/.weft/skills/review/SKILL.md")).expect("removed");
-    let error = shelf.expand("review").await.expect_err("it is gone");
+    let error = shelf.expand("review", "").await.expect_err("it is gone");
     assert!(error.ends_with("SKILL.md is gone"), "{error}");
 }
 

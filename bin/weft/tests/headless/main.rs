@@ -7,3 +7,4 @@ mod pictures;
 mod shell;
 mod support;
 mod trust;
+mod workflow;

@@ -19,7 +19,7 @@ struct Shelf {
 }
 
 impl Library for Shelf {
-    fn expand(&self, name: &str) -> BoxFuture<'static, Result<String, String>> {
+    fn expand(&self, name: &str, _text: &str) -> BoxFuture<'static, Result<String, String>> {
         let text = match name {
             "review" => Ok("Look for bugs.".to_owned()),
             _ => Err("its file is gone".to_owned()),

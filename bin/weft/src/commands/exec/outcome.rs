@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weft_agent::Agent;
-use weft_types::{AssistantBlock, EventBody, SessionId, TurnEnd, Usage};
+use weft_types::{AssistantBlock, EventBody, RunId, SessionId, TurnEnd, Usage};
 
 use super::denier::Denied;
 
@@ -15,6 +15,8 @@ pub(super) enum Ending {
     Answered(Value),
     /// Without one.
     Unfit(String),
+    /// With the result of the call that it was for, or why that failed.
+    Called(Result<Value, String>),
     /// A signal came; `stuck` where the turn did not end within its grace.
     Signal { signal: u8, stuck: bool },
     /// The time was over.
@@ -37,7 +39,7 @@ impl Ending {
     /// Whether the agent cannot be waited for.
     pub(super) fn is_stuck(&self) -> bool {
         match self {
-            Self::Turn(_) | Self::Answered(_) | Self::Unfit(_) => false,
+            Self::Turn(_) | Self::Answered(_) | Self::Unfit(_) | Self::Called(_) => false,
             Self::Signal { stuck, .. } | Self::TimedOut { stuck } | Self::Unread { stuck } => *stuck,
         }
     }
@@ -52,6 +54,8 @@ pub(super) struct Outcome {
     pub(super) text: String,
     pub(super) usage: Option<Usage>,
     pub(super) denied: Vec<Denied>,
+    /// The workflow run of the turn, the last one if there were several.
+    pub(super) run: Option<RunId>,
 }
 
 impl Outcome {
@@ -75,16 +79,21 @@ impl Outcome {
                 .unwrap_or_default(),
             usage,
             denied,
+            run: events.iter().rev().find_map(|event| match &event.body {
+                EventBody::WorkflowRunStart { run_id, .. } => Some(run_id.clone()),
+                _ => None,
+            }),
         }
     }
 
     /// What the process ends with.
     pub(super) fn code(&self) -> u8 {
         match &self.ending {
-            Ending::Turn(TurnEnd::Completed) | Ending::Answered(_) => 0,
+            Ending::Turn(TurnEnd::Completed) | Ending::Answered(_) | Ending::Called(Ok(_)) => 0,
             Ending::Unfit(_) => 4,
             Ending::Turn(TurnEnd::MaxTokens | TurnEnd::MaxSteps | TurnEnd::Refusal) => 3,
-            Ending::Turn(TurnEnd::Aborted { .. } | TurnEnd::Interrupted | TurnEnd::Error { .. }) => 1,
+            Ending::Turn(TurnEnd::Aborted { .. } | TurnEnd::Interrupted | TurnEnd::Error { .. })
+            | Ending::Called(Err(_)) => 1,
             Ending::TimedOut { .. } => 124,
             Ending::Signal { signal, .. } => 128 + signal,
             Ending::Unread { .. } => crate::SIGPIPE,
@@ -95,6 +104,11 @@ impl Outcome {
     pub(super) fn answer(&self) -> Option<String> {
         match (&self.ending, self.code()) {
             (Ending::Answered(answer), _) => Some(answer.to_string()),
+            (Ending::Called(Ok(value)), _) => Some(match &value["result"] {
+                Value::String(text) => text.clone(),
+                value => format!("{value:#}"),
+            }),
+            (Ending::Called(_), _) => None,
             (_, 0 | 3) if !self.text.trim().is_empty() => Some(self.text.trim_end().to_owned()),
             _ => None,
         }
@@ -103,7 +117,10 @@ impl Outcome {
     /// Why there is no answer, or none that is whole.
     pub(super) fn problem(&self) -> Option<String> {
         Some(match &self.ending {
-            Ending::Turn(TurnEnd::Completed) | Ending::Answered(_) | Ending::Unread { .. } => return None,
+            Ending::Turn(TurnEnd::Completed) | Ending::Answered(_) | Ending::Called(Ok(_)) | Ending::Unread { .. } => {
+                return None;
+            }
+            Ending::Called(Err(problem)) => problem.clone(),
             Ending::Unfit(problem) => problem.clone(),
             Ending::Turn(TurnEnd::Error { message }) => message.clone(),
             Ending::Turn(TurnEnd::MaxTokens) => "the answer ended at the model's token limit".to_owned(),
@@ -114,13 +131,32 @@ impl Outcome {
             Ending::Turn(TurnEnd::Aborted { .. } | TurnEnd::Interrupted) => "the turn was cancelled".to_owned(),
             Ending::TimedOut { .. } => {
                 format!(
-                    "the turn was not done within --timeout and was cancelled\nhint: weft exec --session {} goes on",
-                    self.session
+                    "the turn was not done within --timeout and was cancelled\nhint: weft exec --session {} goes on{}",
+                    self.session,
+                    self.resuming()
                 )
             }
-            Ending::Signal { stuck: false, .. } => format!("cancelled; session {}", self.session),
-            Ending::Signal { stuck: true, .. } => format!("ended without waiting; session {}", self.session),
+            Ending::Signal { stuck: false, .. } => format!("cancelled; session {}{}", self.session, self.resuming()),
+            Ending::Signal { stuck: true, .. } => {
+                format!("ended without waiting; session {}{}", self.session, self.resuming())
+            }
         })
+    }
+
+    /// How to go on with the workflow run that the end caught at work.
+    fn resuming(&self) -> String {
+        let run = self.run.as_ref();
+        run.map(|run| format!("\nhint: weft workflow resume {run}"))
+            .unwrap_or_default()
+    }
+
+    /// What a run has to say beside its value.
+    pub(super) fn notes(&self) -> impl Iterator<Item = &str> {
+        let notes = match &self.ending {
+            Ending::Called(Ok(value)) => value["notes"].as_array(),
+            _ => None,
+        };
+        notes.into_iter().flatten().filter_map(Value::as_str)
     }
 
     /// The last line of `--json`.
@@ -139,6 +175,13 @@ impl Outcome {
         if let Ending::Answered(answer) = &self.ending {
             data["output"] = answer.clone();
         }
+        if let Ending::Called(Ok(value)) = &self.ending {
+            data["output"] = value["result"].clone();
+            data["notes"] = json!(self.notes().collect::<Vec<_>>());
+        }
+        if let Some(run) = &self.run {
+            data["run"] = json!(run);
+        }
         if let Some(usage) = &self.usage {
             data["usage"] = json!(usage);
         }
@@ -149,7 +192,8 @@ impl Outcome {
     fn reason(&self) -> Value {
         match &self.ending {
             Ending::Turn(end) => json!(end),
-            Ending::Answered(_) => json!(TurnEnd::Completed),
+            Ending::Answered(_) | Ending::Called(Ok(_)) => json!(TurnEnd::Completed),
+            Ending::Called(Err(problem)) => json!({"kind": "failed", "message": problem}),
             Ending::Unfit(problem) => json!({"kind": "unfit", "message": problem}),
             Ending::TimedOut { .. } => json!({"kind": "timed_out"}),
             Ending::Signal { signal, .. } => json!({"kind": "signal", "signal": signal}),

@@ -96,6 +96,9 @@ impl Output {
         } else if let Some(answer) = outcome.answer() {
             self.print(&format!("{answer}\n"));
         }
+        for note in outcome.notes() {
+            self.say(&format!("note: {note}"));
+        }
         if let Some(problem) = outcome.problem() {
             self.say(&problem);
         }

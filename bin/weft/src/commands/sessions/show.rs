@@ -33,7 +33,7 @@ pub(super) fn run(store: &FileStore, config: &Config, args: &ShowArgs, json: boo
     let mut view: Box<dyn View> = if json {
         Box::new(Lines::new(io::stdout()))
     } else {
-        let presenter = tools::registry(config, &[])?;
+        let presenter = tools::registry(config, &[], None)?;
         let out = match (terminal::is_live(), args.follow) {
             (false, _) => Out::Plain(BufWriter::new(io::stdout())),
             (true, false) => Out::Coloured(BufWriter::new(io::stdout()), Size::of_stdout),

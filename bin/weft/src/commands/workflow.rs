@@ -1,0 +1,93 @@
+//! `weft workflow`: saved workflows, listed, shown, checked and run.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use weft_workflow::SavedWorkflowError;
+
+use crate::args::{WorkflowArgs, WorkflowCommand};
+use crate::config::{Config, Home, Overrides};
+use crate::workflows::{Standing, Workflows};
+
+mod check;
+mod list;
+mod run;
+mod show;
+
+/// The exit code of wrong usage.
+const USAGE: u8 = 2;
+
+/// Does what was asked for.
+pub(crate) fn run(args: WorkflowArgs) -> anyhow::Result<ExitCode> {
+    match args.command {
+        WorkflowCommand::List(args) => list::run(&args),
+        WorkflowCommand::Show(args) => show::run(&args),
+        WorkflowCommand::Check(args) => check::run(&args),
+        WorkflowCommand::Run(args) => run::run(&args),
+    }
+}
+
+/// The configuration of the user, and the workflows of a folder.
+fn surroundings(folder: &Path) -> anyhow::Result<(Config, Workflows)> {
+    let folder = (folder.canonicalize()).with_context(|| format!("failed to find the folder {}", folder.display()))?;
+    let config = Config::load(&Home::find()?.config, &Overrides::default())?.for_project(&folder)?;
+    let workflows = Workflows::of(&config, &folder);
+    Ok((config, workflows))
+}
+
+/// A workflow that the command line names.
+enum Named {
+    /// A file, by its path.
+    File { path: PathBuf, script: String },
+    /// A saved one.
+    Saved(crate::workflows::Found, String),
+}
+
+impl Named {
+    /// Finds it: what ends in `.js` is a file, all else the name of a saved one.
+    fn find(workflows: &Workflows, given: &str) -> anyhow::Result<Self> {
+        let path = Path::new(given);
+        if path.extension().is_some_and(|extension| extension == "js") {
+            let script = std::fs::read_to_string(path).with_context(|| format!("failed to read {given}"))?;
+            let path = path.to_owned();
+            return Ok(Self::File { path, script });
+        }
+        match workflows.find(given) {
+            Some((found, script)) => Ok(Self::Saved(found, script)),
+            None => {
+                let names = workflows.all().into_iter().map(|found| found.name);
+                let mut names: Vec<String> = names.collect();
+                names.dedup();
+                Err(SavedWorkflowError::unknown(given, names).into())
+            }
+        }
+    }
+
+    fn script(&self) -> &str {
+        match self {
+            Self::File { script, .. } | Self::Saved(_, script) => script,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::File { path, .. } => path,
+            Self::Saved(found, _) => &found.path,
+        }
+    }
+
+    /// Why it cannot be run, as far as its place tells.
+    fn obstacle(&self) -> Option<&str> {
+        match self {
+            Self::File { .. } => None,
+            Self::Saved(found, _) => match &found.standing {
+                Standing::Usable(_) | Standing::Hidden(_) => None,
+                Standing::Untrusted(_) => Some(UNTRUSTED),
+                Standing::Broken(reason) => Some(reason),
+            },
+        }
+    }
+}
+
+const UNTRUSTED: &str = "it comes with the project, and you have not said that you trust it as it is (weft trust)";
