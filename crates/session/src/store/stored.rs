@@ -32,6 +32,21 @@ struct View {
     closing: Vec<Arc<Event>>,
 }
 
+impl FileStore {
+    /// Reads the events of a session once, from the first on, whoever has it open: for a look at many sessions, of which
+    /// nothing is kept. It ends before anything that is damaged or half-written, and closes no turn.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn each_event(&self, id: &SessionId, mut each: impl FnMut(&Event)) -> Result<(), StoreError> {
+        let mut scan = LogScan::open(self, id)?;
+        while let Some(event) = scan.next()? {
+            each(&event);
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Debug for StoredSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredSession")

@@ -11,9 +11,6 @@ use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop
 
 use crate::journal::{Accepted, Answer, Ledger};
 
-/// How many events of a member's log are read at a time.
-const PAGE: usize = 1024;
-
 /// What a member is told, after its prompt, whose call an earlier attempt had begun.
 const BEGUN_BEFORE: &str = "\n\n(A note from the workflow: this task was begun before and did not come to its end. Some \
      of it may be done already: look at what is there before you do anything that must not be done twice.)";
@@ -76,15 +73,8 @@ async fn read(store: FileStore, session: SessionId, structured: bool) -> Option<
 }
 
 fn answer_in(store: &FileStore, session: &SessionId, structured: bool) -> Result<Option<SubagentResult>, StoreError> {
-    let stored = store.read(session)?;
     let mut answer = StoredAnswer::default();
-    let mut from = 0;
-    loop {
-        let page = stored.page(from, PAGE)?;
-        let Some(last) = page.last() else { break };
-        from = last.seq + 1;
-        page.iter().for_each(|event| answer.push(&event.body));
-    }
+    store.each_event(session, |event| answer.push(&event.body))?;
     Ok(answer.finish(structured))
 }
 

@@ -161,3 +161,27 @@ fn readers_see_every_event_of_a_writer_in_order_while_it_writes() {
         }
     });
 }
+
+#[test]
+fn a_passing_look_gives_every_sound_event_and_closes_nothing() {
+    let fixture = Fixture::new();
+    let session = fixture.create(turn(1).into_iter().chain([start(2)]));
+    let look = |fixture: &Fixture| {
+        let mut seen = Vec::new();
+        let looked = fixture.other().each_event(&id(), |event| seen.push(event.clone()));
+        looked.map(|()| seen)
+    };
+    let events: Vec<_> = session
+        .events()
+        .expect("readable")
+        .iter()
+        .map(|event| (**event).clone())
+        .collect();
+    assert_eq!(look(&fixture).expect("readable"), events, "while it is open");
+    drop(session);
+    let bytes = fixture.bytes();
+    fixture.write(&bytes[..bytes.len() - 9]);
+    assert_eq!(look(&fixture).expect("readable"), events[..events.len() - 1], "torn");
+    fs::remove_file(fixture.log()).expect("removed");
+    look(&fixture).expect_err("gone");
+}
