@@ -13,7 +13,8 @@ pub(crate) use sessions::{
     DeleteArgs, ExportArgs, ImportArgs, ListArgs, SessionsArgs, SessionsCommand, ShowArgs, VerifyArgs,
 };
 pub(crate) use workflow::{
-    WorkflowArgs, WorkflowCheckArgs, WorkflowCommand, WorkflowListArgs, WorkflowRunArgs, WorkflowShowArgs,
+    HeadlessArgs, WorkflowArgs, WorkflowCheckArgs, WorkflowCommand, WorkflowListArgs, WorkflowResumeArgs,
+    WorkflowRunArgs, WorkflowShowArgs,
 };
 
 /// A coding agent for your editor that shows its workflows live in the tool card.

@@ -42,12 +42,19 @@ impl OneCall {
 }
 
 impl Models for OneCall {
-    fn resolve(&self, _choice: Option<&str>) -> Result<ResolvedModel, ModelError> {
-        Ok(ResolvedModel {
-            model: Arc::clone(&self.caller) as Arc<dyn Model>,
-            provider: "weft".to_owned(),
-            name: "direct".to_owned(),
-        })
+    /// It goes by the name of the model that the session has: the agents that the call starts inherit that, and whoever
+    /// takes the session up again goes on with it. Only where there is none it has a name of its own.
+    fn resolve(&self, choice: Option<&str>) -> Result<ResolvedModel, ModelError> {
+        let model = Arc::clone(&self.caller) as Arc<dyn Model>;
+        match (self.models.resolve(choice), choice) {
+            (Ok(found), _) => Ok(ResolvedModel { model, ..found }),
+            (Err(_), None) => Ok(ResolvedModel {
+                model,
+                provider: "weft".to_owned(),
+                name: "direct".to_owned(),
+            }),
+            (Err(error), Some(_)) => Err(error),
+        }
     }
 
     fn info(&self, choice: &str) -> ModelInfo {

@@ -19,7 +19,8 @@ Examples:
   weft workflow list
   weft workflow check                      whether all of them can be run
   weft workflow run review --args '[\"src\"]'
-  weft workflow run ./draft.js --mode accept-edits"
+  weft workflow run ./draft.js --mode accept-edits
+  weft workflow resume RUN                 goes on with a run that was ended"
 )]
 pub(crate) struct WorkflowArgs {
     #[command(subcommand)]
@@ -36,6 +37,8 @@ pub(crate) enum WorkflowCommand {
     Check(WorkflowCheckArgs),
     /// Runs a workflow in this folder and prints what it returns.
     Run(Box<WorkflowRunArgs>),
+    /// Takes a run up again that did not come to its end, or with an edited script.
+    Resume(Box<WorkflowResumeArgs>),
 }
 
 /// `weft workflow list`.
@@ -101,6 +104,42 @@ pub(crate) struct WorkflowRunArgs {
     /// The folder to work in, instead of the current one.
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) cd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) headless: HeadlessArgs,
+}
+
+/// `weft workflow resume`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The script of a run that failed, was cancelled or died is run again, in the
+session and the folder that it belongs to. What its agents had answered is taken
+from their own sessions; only the others work. The run's id is in its card, in
+its result and below what ended it. Output and exit codes are those of
+weft workflow run.
+
+Examples:
+  weft workflow resume 0198a5c2-7e1b-7c55-9d34-3f6f0f3c1a2b
+  weft workflow resume 0198a5c2-7e1b-7c55-9d34-3f6f0f3c1a2b --rerun 'Sum up'
+  weft workflow resume 0198a5c2-7e1b-7c55-9d34-3f6f0f3c1a2b --script mended.js")]
+pub(crate) struct WorkflowResumeArgs {
+    /// The run's id.
+    pub(crate) run: String,
+    /// A label or a phase whose agents work again though they had answered; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rerun: Vec<String>,
+    /// Runs the script in this file instead of the run's own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// What the script sees as `args` instead of what the run had: JSON, so that a text stands in quotes.
+    #[arg(long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    #[command(flatten)]
+    pub(crate) headless: HeadlessArgs,
+}
+
+/// What a run may do while nobody can be asked, and how it is shown.
+#[derive(Debug, Args)]
+pub(crate) struct HeadlessArgs {
     /// A further folder to work in; may be given several times.
     #[arg(long, value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,

@@ -1,17 +1,19 @@
-//! `weft workflow`: saved workflows, listed, shown, checked and run.
+//! `weft workflow`: saved workflows, listed, shown, checked and run, and runs that are taken up again.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use serde_json::Value;
 use weft_workflow::SavedWorkflowError;
 
-use crate::args::{WorkflowArgs, WorkflowCommand};
+use crate::args::{ExecArgs, HeadlessArgs, WorkflowArgs, WorkflowCommand};
 use crate::config::{Config, Home, Overrides};
 use crate::workflows::{Standing, Workflows};
 
 mod check;
 mod list;
+mod resume;
 mod run;
 mod show;
 
@@ -25,6 +27,7 @@ pub(crate) fn run(args: WorkflowArgs) -> anyhow::Result<ExitCode> {
         WorkflowCommand::Show(args) => show::run(&args),
         WorkflowCommand::Check(args) => check::run(&args),
         WorkflowCommand::Run(args) => run::run(&args),
+        WorkflowCommand::Resume(args) => resume::run(&args),
     }
 }
 
@@ -34,6 +37,26 @@ fn surroundings(folder: &Path) -> anyhow::Result<(Config, Workflows)> {
     let config = Config::load(&Home::find()?.config, &Overrides::default())?.for_project(&folder)?;
     let workflows = Workflows::of(&config, &folder);
     Ok((config, workflows))
+}
+
+/// What `--args` says, or why it says nothing.
+fn script_args(given: &str) -> Result<Value, String> {
+    serde_json::from_str(given)
+        .map_err(|error| format!("--args is no JSON: {error}\nhint: a text stands in quotes: --args '\"a text\"'"))
+}
+
+/// The same for a turn.
+fn exec_args(args: &HeadlessArgs) -> ExecArgs {
+    ExecArgs {
+        add_dir: args.add_dir.clone(),
+        model: args.model.clone(),
+        mode: args.mode.clone(),
+        allow: args.allow.clone(),
+        deny: args.deny.clone(),
+        timeout: args.timeout,
+        json: args.json,
+        ..ExecArgs::default()
+    }
 }
 
 /// A workflow that the command line names.

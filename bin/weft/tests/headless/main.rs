@@ -4,6 +4,7 @@ mod doctor;
 mod editor;
 mod exec;
 mod pictures;
+mod resume;
 mod shell;
 mod support;
 mod trust;

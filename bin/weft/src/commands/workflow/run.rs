@@ -3,16 +3,23 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Named, USAGE, surroundings};
+use super::{Named, USAGE, exec_args, script_args, surroundings};
 use crate::args::{ExecArgs, WorkflowRunArgs};
 use crate::commands::exec;
 use crate::direct::DirectCall;
 
 pub(super) fn run(args: &WorkflowRunArgs) -> anyhow::Result<ExitCode> {
     match call(args)? {
-        Ok(call) => exec::run_call(&exec_args(args), call),
+        Ok(call) => {
+            let cd = args.cd.clone();
+            let args = ExecArgs {
+                cd,
+                ..exec_args(&args.headless)
+            };
+            exec::run_call(&args, call)
+        }
         Err(usage) => {
             crate::complain(&usage);
             Ok(ExitCode::from(USAGE))
@@ -35,13 +42,9 @@ fn call(args: &WorkflowRunArgs) -> anyhow::Result<Result<DirectCall, String>> {
         Named::Saved(found, _) => json!({ "name": found.name }),
     };
     if let Some(given) = &args.args {
-        match serde_json::from_str::<Value>(given) {
+        match script_args(given) {
             Ok(given) => arguments["args"] = given,
-            Err(error) => {
-                return Ok(Err(format!(
-                    "--args is no JSON: {error}\nhint: a text stands in quotes: --args '\"a text\"'"
-                )));
-            }
+            Err(usage) => return Ok(Err(usage)),
         }
     }
     let behind = args.args.as_ref().map(|args| format!(" {args}")).unwrap_or_default();
@@ -50,18 +53,4 @@ fn call(args: &WorkflowRunArgs) -> anyhow::Result<Result<DirectCall, String>> {
         arguments,
         prompt: format!("/{}{behind}", args.workflow),
     }))
-}
-
-fn exec_args(args: &WorkflowRunArgs) -> ExecArgs {
-    ExecArgs {
-        cd: args.cd.clone(),
-        add_dir: args.add_dir.clone(),
-        model: args.model.clone(),
-        mode: args.mode.clone(),
-        allow: args.allow.clone(),
-        deny: args.deny.clone(),
-        timeout: args.timeout,
-        json: args.json,
-        ..ExecArgs::default()
-    }
 }
