@@ -102,7 +102,7 @@ fn an_unknown_key_names_the_known_ones() {
     let error = error.to_string();
     let expected = "config.toml:1:1: modell: unknown key, expected one of model, mode, permissions, agent, ";
     assert!(
-        error.starts_with(expected) && error.ends_with(", providers, models"),
+        error.starts_with(expected) && error.ends_with(", providers, models, agents"),
         "{error}"
     );
     refused(
