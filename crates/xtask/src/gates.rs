@@ -1,5 +1,6 @@
 //! The gates: what each is called, in which order they run, and what each runs.
 
+mod agents;
 pub(crate) mod catalogues;
 mod clients;
 mod dependencies;
@@ -61,6 +62,8 @@ pub(crate) enum Gate {
     Replay,
     /// Have real clients take the built program through a workflow, a repository and an MCP server.
     Clients,
+    /// Have the built program drive real agents of others.
+    Agents,
 }
 
 impl Gate {
@@ -78,12 +81,12 @@ impl Gate {
 
     /// Every gate, in the order in which they run.
     pub(crate) fn all() -> &'static [Self] {
-        use Gate::{Build, Catalogues, Clients, DocTests, Replay, Shuttle, UnitTests};
-        const ALL: [Gate; 15] = {
+        use Gate::{Agents, Build, Catalogues, Clients, DocTests, Replay, Shuttle, UnitTests};
+        const ALL: [Gate; 16] = {
             let [fmt, hygiene, file_size, graph, spec_ids, clippy, doc, deps] = Gate::STATIC;
             [
                 fmt, hygiene, file_size, graph, spec_ids, clippy, doc, deps, Build, Catalogues, UnitTests, DocTests,
-                Shuttle, Replay, Clients,
+                Shuttle, Replay, Clients, Agents,
             ]
         };
         &ALL
@@ -107,6 +110,7 @@ impl Gate {
             Self::Shuttle => "shuttle",
             Self::Replay => "replay",
             Self::Clients => "clients",
+            Self::Agents => "agents",
         }
     }
 
@@ -117,7 +121,7 @@ impl Gate {
         let minutes = match self {
             Self::Fmt | Self::Hygiene | Self::FileSize | Self::Graph | Self::SpecIds => 2,
             Self::Doc | Self::DocTests | Self::Replay => 5,
-            Self::Catalogues | Self::Shuttle | Self::Clients => 6,
+            Self::Catalogues | Self::Shuttle | Self::Clients | Self::Agents => 6,
             Self::Clippy | Self::Deps | Self::Build => 8,
             Self::UnitTests => 12,
         };
@@ -165,6 +169,7 @@ impl Gate {
                     .args(scenarios(workspace)?),
             )?,
             Self::Clients => return clients::check(workspace),
+            Self::Agents => return agents::check(workspace),
         }
         Ok(Outcome::Passed)
     }

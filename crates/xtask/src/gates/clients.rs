@@ -5,7 +5,7 @@
 //! client was shown and asked for, in the form it has on the wire; what that must be is checked here,
 //! once for all.
 
-mod install;
+pub(super) mod install;
 mod repository;
 mod servers;
 mod shown;

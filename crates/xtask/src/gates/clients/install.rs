@@ -53,7 +53,7 @@ impl Stage<'_> {
 }
 
 /// An empty folder of that name.
-pub(super) fn remake(folder: &Path) -> anyhow::Result<()> {
+pub(in crate::gates) fn remake(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder).with_context(|| format!("failed to remove {}", folder.display()))?;
     }
@@ -61,7 +61,7 @@ pub(super) fn remake(folder: &Path) -> anyhow::Result<()> {
 }
 
 /// Copies the files of a folder that has no folders.
-pub(super) fn copy_files(from: &Path, to: &Path) -> anyhow::Result<()> {
+pub(in crate::gates) fn copy_files(from: &Path, to: &Path) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(from).with_context(|| format!("failed to read {}", from.display()))? {
         let entry = entry?;
         if !entry.file_type()?.is_file() {
