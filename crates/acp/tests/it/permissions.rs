@@ -1,5 +1,6 @@
 //! Questions to the user.
 
+mod confirm;
 mod members;
 
 use serde_json::{Value, json};
