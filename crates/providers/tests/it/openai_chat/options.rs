@@ -50,10 +50,10 @@ async fn what_else_is_refused_is_not_sent_again() {
 
 #[tokio::test]
 async fn an_endpoint_that_goes_on_refusing_is_asked_twice_only() {
-    let body = "{\"error\":{\"message\":\"stream_options, or whatever this is\"}}";
-    let mut server = Server::start([refusal(body), refusal(body)]).await;
+    let said = |times: &str| refusal(&format!("{{\"error\":{{\"message\":\"stream_options, {times}\"}}}}"));
+    let mut server = Server::start([said("once"), said("twice")]).await;
     let (_, error) = support::bad(model(&server).stream(ask("go")).collect().await);
-    assert!(error.message().contains("or whatever this is"), "{error}");
+    assert!(error.message().contains("stream_options, twice"), "{error}");
     assert!(asks_for_usage(&server.request().await));
     assert!(!asks_for_usage(&server.request().await));
 }
