@@ -174,6 +174,8 @@ pub(crate) fn engine_of(config: &Config) -> EngineConfig {
         max_run_time: config.span(&settings::WORKFLOW_WALL),
         max_cpu: config.span(&settings::WORKFLOW_CPU),
         max_agent_time: config.span(&settings::WORKFLOW_AGENT_TIME),
+        max_tokens: config.count(&settings::WORKFLOW_TOKENS),
+        max_cost_cents: config.count(&settings::WORKFLOW_COST),
         dispose_grace: config.span(&settings::WORKFLOW_GRACE),
         max_heap_bytes: heap,
         // The script's heap is what a user means; the process needs room beside it.
@@ -193,6 +195,8 @@ fn workflow(config: &Config, saved: Option<Arc<dyn SavedWorkflows>>) -> anyhow::
     let limits = WorkflowToolConfig::default()
         .result_chars(config.size(&settings::WORKFLOW_RESULT))?
         .max_depth(u32::try_from(config.count(&settings::MAX_DEPTH))?)?
+        .stall_after(config.span(&settings::WORKFLOW_STALL_AFTER))?
+        .max_stall(config.span(&settings::WORKFLOW_MAX_STALL))?
         // The engine keeps its own grace; this is for one that does not.
         .teardown(config.span(&settings::WORKFLOW_GRACE) + Duration::from_secs(5))?;
     let tool = WorkflowTool::new(Arc::new(engine(config)?), limits);

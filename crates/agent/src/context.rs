@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use weft_model::Models;
 use weft_session::Session;
 use weft_tools::{Approver, Extensions};
 use weft_types::AgentId;
@@ -30,6 +31,8 @@ pub struct AgentContext {
     pub approver: Option<Arc<dyn Approver>>,
     /// What it lends to its tools beside its folder and itself.
     pub lent: Extensions,
+    /// Where it finds its models.
+    pub models: Arc<dyn Models>,
     /// The model it was told to use.
     pub model: Arc<ModelChoice>,
 }

@@ -28,6 +28,7 @@ mod requests;
 mod schema_answer;
 mod size;
 mod slot;
+mod spending;
 mod start;
 mod status;
 mod step;
@@ -48,9 +49,11 @@ pub use limits::{ContextLimits, Limits, SubagentLimits};
 pub use meter::AgentUsage;
 pub use permission::{KeepError, PermissionMode, Permissions, ProjectRules, RuleError, RuleFolders, Rules};
 pub use schema_answer::{SchemaAnswer, SchemaEnd, SchemaRefused};
+pub use spending::Spending;
 pub use subagent::{
-    Activity, ActivityFeed, AgentTool, Child, ChildObservation, HEARTBEAT, InProcess, OpenCall, STRUCTURED_OUTPUT,
-    StoredAnswer, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest,
-    SubagentResult, SubagentRun, SubagentStop, Subagents, children_in, meta_of_run, run_in,
+    Activity, ActivityFeed, AgentTool, Child, ChildObservation, HEARTBEAT, InProcess, OpenCall, Pulse,
+    STRUCTURED_OUTPUT, StoredAnswer, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider,
+    SubagentRequest, SubagentResult, SubagentRun, SubagentStop, Subagents, children_in, meta_of_run, run_in,
+    short_number, short_time,
 };
 pub use trust::{ProjectTrust, ProjectWish};

@@ -7,6 +7,7 @@ use weft_model::{Models, Prices};
 use weft_tools::Extensions;
 use weft_types::{EventBody, Usage};
 
+use crate::Spending;
 use crate::history::ContextSize;
 
 /// What an agent and those that it started have used, as far as the providers told.
@@ -43,6 +44,8 @@ pub(crate) struct Meter {
     usage: Arc<Mutex<AgentUsage>>,
     /// The counts of the agent above all others, if that is another one.
     root: Option<Arc<RootMeter>>,
+    /// What it is a part of.
+    spending: Option<Arc<Spending>>,
 }
 
 /// The [extension](Extensions) by which subagents find the counts of the user's agent.
@@ -55,6 +58,7 @@ impl Meter {
         Self {
             usage: Arc::default(),
             root: lent.get::<RootMeter>(),
+            spending: lent.get::<Spending>(),
         }
     }
 
@@ -76,6 +80,9 @@ impl Meter {
         add(&mut lock(&self.usage).own, model, usage);
         if let Some(RootMeter(root)) = self.root.as_deref() {
             add(&mut lock(root).subagents, model, usage);
+        }
+        if let Some(spending) = &self.spending {
+            spending.add(model, usage);
         }
     }
 
@@ -115,7 +122,7 @@ fn plus(a: &Usage, b: &Usage) -> Usage {
     clippy::cast_precision_loss,
     reason = "more tokens than a float counts exactly are never spent"
 )]
-fn cost(usage: &Usage, prices: Prices) -> f64 {
+pub(crate) fn cost(usage: &Usage, prices: Prices) -> f64 {
     let cached = usage.cached_input_tokens.min(usage.input_tokens);
     let fresh = (usage.input_tokens - cached) as f64 * prices.input;
     let cached = cached as f64 * prices.cached_input.unwrap_or(prices.input);

@@ -9,6 +9,7 @@ mod activity;
 mod children;
 mod in_process;
 mod providers;
+mod pulse;
 mod relay;
 mod stored;
 pub(crate) mod structured;
@@ -22,12 +23,13 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weft_types::{CallId, ContentBlock, RunId, SessionId};
 
-use crate::AgentContext;
+use crate::{AgentContext, Spending};
 
-pub use activity::{Activity, ActivityFeed, OpenCall};
+pub use activity::{Activity, ActivityFeed, OpenCall, short_number, short_time};
 pub use children::{Child, ChildObservation};
 pub use in_process::InProcess;
 pub use providers::Subagents;
+pub use pulse::Pulse;
 pub use stored::StoredAnswer;
 pub use structured::STRUCTURED_OUTPUT;
 pub use tool::{AgentTool, HEARTBEAT, children_in, meta_of_run, run_in};
@@ -74,6 +76,8 @@ pub struct SubagentRequest {
     pub call: Option<CallId>,
     /// Who is told what it does, from its first event on.
     pub activity: Option<ActivityFeed>,
+    /// Counts what it uses, and what the agents below it do; absent for the parent's count.
+    pub spending: Option<Arc<Spending>>,
     /// Stops it. One that has fired already starts nothing.
     pub cancel: CancellationToken,
 }

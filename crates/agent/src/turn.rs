@@ -101,6 +101,7 @@ impl Turns {
             permissions: Arc::clone(&options.permissions),
             approver: options.approver.clone(),
             lent: options.lent.clone(),
+            models: Arc::clone(&options.models),
             model: Arc::clone(&model),
         };
         let folder = WorkingDirectory(context.cwd.clone());

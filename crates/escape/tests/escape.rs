@@ -11,7 +11,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weft_workflow::{Member, MemberError, MemberRequest, Members, RunResult, StartRequest, WorkflowEngine};
+use weft_workflow::{
+    Member, MemberError, MemberRequest, Members, RunLimits, RunResult, Spent, StartRequest, WorkflowEngine,
+};
 use weft_workflow_js::{EngineConfig, JsEngine, SandboxLevel, SandboxMode, WorkerCommand};
 
 use attempts::{Attempt, Fate, Ground, all};
@@ -25,6 +27,10 @@ impl Members for Nobody {
 
     fn start(&self, _request: MemberRequest) -> BoxFuture<'static, Result<Arc<dyn Member>, MemberError>> {
         async { Err(MemberError::new("nobody is here")) }.boxed()
+    }
+
+    fn spent(&self) -> Spent {
+        Spent::default()
     }
 }
 
@@ -49,7 +55,7 @@ async fn run(engine: &JsEngine, script: &str) -> Arc<RunResult> {
         meta: Some(json!({ "name": "escape", "description": "tries to get out" })),
         args: None,
         provider: None,
-        max_total_agents: None,
+        limits: RunLimits::default(),
         depth: 0,
         origin: None,
         saved: None,

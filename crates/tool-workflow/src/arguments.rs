@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use weft_tools::{ErrorCode, ToolError};
+use weft_workflow::RunLimits;
 
 /// The arguments of one call, borrowed from it.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,7 @@ pub(crate) struct Arguments<'a> {
     /// The id of the run that is taken up again.
     pub(crate) resume: Option<&'a str>,
     rerun: Option<&'a Value>,
+    pub(crate) limits: RunLimits,
 }
 
 impl<'a> Arguments<'a> {
@@ -44,6 +46,7 @@ impl<'a> Arguments<'a> {
             args: arguments.get("args"),
             resume,
             rerun,
+            limits: limits(arguments.get("limits"))?,
         })
     }
 
@@ -57,6 +60,14 @@ impl<'a> Arguments<'a> {
     pub(crate) fn name(&self) -> Option<&'a str> {
         self.saved.or_else(|| self.meta?.get("name")?.as_str())
     }
+}
+
+fn limits(given: Option<&Value>) -> Result<RunLimits, ToolError> {
+    let Some(given) = given else {
+        return Ok(RunLimits::default());
+    };
+    serde_json::from_value(given.clone())
+        .map_err(|error| ToolError::with_code(ErrorCode::InvalidArgs, format!("limits of a workflow: {error}")))
 }
 
 /// The JSON Schema of the arguments. Objects are open: what is too much in `meta` is refused by the engine, which
@@ -115,6 +126,20 @@ pub(crate) fn schema() -> Value {
                 "type": "array",
                 "items": { "type": "string" },
                 "description": "With `resume`: labels or phases whose agents work again even if they had answered."
+            },
+            "limits": {
+                "type": "object",
+                "description": "Lowers what is configured for this run, as when the user names a budget.",
+                "additionalProperties": false,
+                "properties": {
+                    "agents": { "type": "integer", "minimum": 1, "description": "Agents in all." },
+                    "concurrency": { "type": "integer", "minimum": 1, "description": "Agents at once." },
+                    "seconds": { "type": "integer", "minimum": 1, "description": "Time of the whole run." },
+                    "tokens": { "type": "integer", "minimum": 1, "description": "Tokens of all agents, of requests and \
+                        answers; then no further one starts." },
+                    "costCents": { "type": "integer", "minimum": 1, "description": "US cents of all agents, where \
+                        prices are known; then no further one starts." }
+                }
             }
         }
     })

@@ -8,7 +8,8 @@ use weft_workflow::DisplayLimits;
 /// The settings of a [`WorkflowTool`](crate::WorkflowTool).
 ///
 /// By default the tool is called `workflow`, the model is given 50 000 characters of a return value, the card shows
-/// the labels of 20 running members, agents down to level 2 may be members, and a run has 12 s to become quiet.
+/// the labels of 20 running members, agents down to level 2 may be members, a member that does nothing for 2 min is
+/// shown as stalled and for 30 min has failed, and a run has 12 s to become quiet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkflowToolConfig {
     pub(crate) name: String,
@@ -17,6 +18,8 @@ pub struct WorkflowToolConfig {
     pub(crate) display: DisplayLimits,
     pub(crate) max_depth: u32,
     pub(crate) teardown: Duration,
+    pub(crate) stall_after: Duration,
+    pub(crate) max_stall: Duration,
 }
 
 impl Default for WorkflowToolConfig {
@@ -28,6 +31,8 @@ impl Default for WorkflowToolConfig {
             display: DisplayLimits::default(),
             max_depth: 2,
             teardown: Duration::from_secs(12),
+            stall_after: Duration::from_secs(120),
+            max_stall: Duration::from_secs(1_800),
         }
     }
 }
@@ -66,6 +71,18 @@ impl WorkflowToolConfig {
     pub fn max_depth(self, max_depth: u32) -> Result<Self, InvalidLimit> {
         let max_depth = InvalidLimit::check("agent.max_depth", max_depth, &(1..=16))?;
         Ok(Self { max_depth, ..self })
+    }
+
+    /// Sets after how long without any activity the card shows a member as stalled: 1 s to 24 h.
+    pub fn stall_after(self, stall_after: Duration) -> Result<Self, InvalidLimit> {
+        let stall_after = InvalidLimit::check_millis("workflow.stall_after", stall_after, &(1_000..=86_400_000))?;
+        Ok(Self { stall_after, ..self })
+    }
+
+    /// Sets after how long without any activity a member has failed: 0, which is never, to 7 days.
+    pub fn max_stall(self, max_stall: Duration) -> Result<Self, InvalidLimit> {
+        let max_stall = InvalidLimit::check_millis("workflow.max_stall", max_stall, &(0..=604_800_000))?;
+        Ok(Self { max_stall, ..self })
     }
 
     /// Sets how long a run may take to become quiet once it has settled or was cancelled: 100 ms to 10 min. It is the

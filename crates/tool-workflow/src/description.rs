@@ -21,6 +21,9 @@ Use it where the next step needs all answers.
 - `phase(title)`: names the phase that later agents belong to. `log(line)`: shows the user a line.
 - `await workflow(name, args?)`: runs a saved workflow within this run, one level deep, and gives what it returns.
 - `args`: the `args` of this call.
+- `budget`: `total`, the tokens that all agents may use together, or `null` without a limit; `spent()`; `remaining()`, \
+which is `Infinity` without a limit. Once nothing remains, `agent` throws an error with the code `BUDGET`: catch it to \
+return what there is.
 
 Failures:
 - An agent that failed gives `null`. In `pipeline` and `parallel` an exception of your own code gives `null` in its \

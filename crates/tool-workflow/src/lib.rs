@@ -22,8 +22,10 @@ mod owned;
 mod plan;
 mod progress;
 mod recorder;
+mod results;
 mod resume;
 mod run;
+mod stall;
 mod tool;
 
 pub use config::WorkflowToolConfig;

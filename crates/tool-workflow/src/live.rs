@@ -9,7 +9,7 @@ use weft_tools::{InvalidView, ToolExecution};
 use weft_types::RunStop;
 use weft_workflow::{Capture, Captured, DisplayLimits, RunInfo, Snapshot, WorkflowObservers};
 
-use crate::doings::{Doings, Rows};
+use crate::doings::{Doings, Now};
 use crate::progress::Renderer;
 use crate::recorder::Recorder;
 
@@ -31,7 +31,7 @@ pub(crate) struct Live {
 #[derive(Default)]
 struct Latest {
     snapshot: Option<Snapshot>,
-    rows: Rows,
+    now: Now,
 }
 
 impl Live {
@@ -118,16 +118,16 @@ impl Live {
 
     /// Reports, if the run itself has changed or else if what its members do has.
     fn show(&self, latest: &mut Latest, changed: bool) {
-        let rows = self.doings.rows();
-        let changed = changed || rows != latest.rows;
-        latest.rows = rows;
+        let now = self.doings.now();
+        let changed = changed || now != latest.now;
+        latest.now = now;
         if let (true, Some(snapshot)) = (changed, &latest.snapshot) {
-            self.report(snapshot, &latest.rows);
+            self.report(snapshot, &latest.now);
         }
     }
 
-    fn report(&self, snapshot: &Snapshot, rows: &Rows) {
-        match self.renderer.report(&self.execution, snapshot, rows) {
+    fn report(&self, snapshot: &Snapshot, now: &Now) {
+        match self.renderer.report(&self.execution, snapshot, now) {
             // A full backlog has a newer report waiting to replace this one.
             Ok(true) | Err(InvalidView::Backlog { .. }) => {}
             Ok(false) => self.reports.store(false, Ordering::Release),

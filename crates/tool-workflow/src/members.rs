@@ -3,14 +3,17 @@
 mod journaled;
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use weft_agent::{AgentContext, SubagentRequest, SubagentRun, SubagentStop};
+use weft_agent::{AgentContext, Pulse, Spending, SubagentRequest, SubagentResult, SubagentRun, SubagentStop};
 use weft_types::{CallId, ContentBlock, SessionId, text_of};
-use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
+use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members, Spent};
 
 use crate::doings::{Doings, Place};
+use crate::results::{self, Results};
+use crate::stall;
 
 pub(crate) use journaled::JournaledMembers;
 
@@ -22,11 +25,20 @@ pub(crate) struct AgentMembers {
     pub(crate) doings: Arc<Doings>,
     /// What the run is called, once it was accepted.
     pub(crate) run_name: Arc<OnceLock<String>>,
+    /// Counts what the members use.
+    pub(crate) spending: Arc<Spending>,
+    /// Keeps what they return.
+    pub(crate) results: Arc<Results>,
+    /// After how long without any activity a member has failed; zero for never.
+    pub(crate) max_stall: Duration,
 }
 
 struct AgentMember {
     run: Box<dyn SubagentRun>,
-    _place: Place,
+    place: Arc<Place>,
+    result: results::Place,
+    pulse: Arc<Pulse>,
+    max_stall: Duration,
 }
 
 impl Members for AgentMembers {
@@ -36,7 +48,14 @@ impl Members for AgentMembers {
 
     fn start(&self, request: MemberRequest) -> BoxFuture<'static, Result<Arc<dyn Member>, MemberError>> {
         let subagents = Arc::clone(&self.parent.subagents);
+        let spending = self.spending.part();
         let (place, feed) = self.doings.member(request.seq);
+        let (pulse, max_stall) = (feed.pulse(), self.max_stall);
+        let result = results::Place {
+            results: Arc::clone(&self.results),
+            seq: request.seq,
+            label: request.label.clone(),
+        };
         let wish = SubagentRequest {
             parent: Arc::clone(&self.parent),
             prompt: vec![ContentBlock::text(request.prompt)],
@@ -47,14 +66,28 @@ impl Members for AgentMembers {
             run_name: self.run_name.get().cloned(),
             call: Some(self.call.clone()),
             activity: Some(feed),
+            spending: Some(spending),
             cancel: request.cancel,
         };
         async move {
             let started = subagents.start(request.provider.as_deref(), wish).await;
             let run = started.map_err(|error| MemberError::new(error.to_string()))?;
-            Ok(Arc::new(AgentMember { run, _place: place }) as Arc<dyn Member>)
+            Ok(Arc::new(AgentMember {
+                run,
+                place: Arc::new(place),
+                result,
+                pulse,
+                max_stall,
+            }) as Arc<dyn Member>)
         }
         .boxed()
+    }
+
+    fn spent(&self) -> Spent {
+        Spent {
+            tokens: self.spending.tokens(),
+            cost_usd: self.spending.cost(&*self.parent.models),
+        }
     }
 }
 
@@ -64,25 +97,44 @@ impl Member for AgentMember {
     }
 
     fn result(&self) -> BoxFuture<'static, Result<MemberResult, MemberError>> {
-        let result = self.run.result();
+        let (answer, id) = (self.run.result(), self.run.id().clone());
+        let (place, result, pulse, limit) = (
+            Arc::clone(&self.place),
+            self.result.clone(),
+            Arc::clone(&self.pulse),
+            self.max_stall,
+        );
         async move {
-            let result = result.await;
-            Ok(MemberResult {
-                stop: match result.stop {
-                    SubagentStop::Completed => MemberStop::Completed,
-                    SubagentStop::Aborted => MemberStop::Aborted,
-                    SubagentStop::Error(message) => MemberStop::Error(message),
-                    SubagentStop::MaxTokens => MemberStop::MaxTokens,
-                    SubagentStop::Refusal => MemberStop::Refusal,
+            let answer = tokio::select! {
+                biased;
+                answer = answer => result_of(answer),
+                () = stall::stalled(&pulse, limit) => MemberResult {
+                    stop: MemberStop::Error(stall::problem(limit, place.now().as_deref())),
+                    text: String::new(),
+                    structured: None,
                 },
-                text: text_of(&result.output),
-                structured: result.structured,
-            })
+            };
+            result.put(&id, &answer);
+            Ok(answer)
         }
         .boxed()
     }
 
     fn dispose(&self) -> BoxFuture<'static, ()> {
         self.run.dispose()
+    }
+}
+
+fn result_of(answer: SubagentResult) -> MemberResult {
+    MemberResult {
+        stop: match answer.stop {
+            SubagentStop::Completed => MemberStop::Completed,
+            SubagentStop::Aborted => MemberStop::Aborted,
+            SubagentStop::Error(message) => MemberStop::Error(message),
+            SubagentStop::MaxTokens => MemberStop::MaxTokens,
+            SubagentStop::Refusal => MemberStop::Refusal,
+        },
+        text: text_of(&answer.output),
+        structured: answer.structured,
     }
 }

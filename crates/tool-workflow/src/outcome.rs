@@ -25,6 +25,8 @@ pub(crate) struct Kept {
     /// Whether the run can be resumed.
     resumable: bool,
     notes: Vec<String>,
+    /// What its members returned, for the case that it returns nothing itself.
+    finished: Option<String>,
 }
 
 impl Kept {
@@ -35,6 +37,16 @@ impl Kept {
             answered: ledger.answered().load(Ordering::Acquire),
             resumable: ledger.is_resumable(),
             notes: ledger.notes(),
+            finished: None,
+        }
+    }
+
+    /// With what its members returned, and more notes.
+    pub(crate) fn and(self, finished: Option<String>, notes: impl Iterator<Item = String>) -> Self {
+        Self {
+            notes: self.notes.into_iter().chain(notes).collect(),
+            finished,
+            ..self
         }
     }
 
@@ -117,6 +129,7 @@ pub(crate) fn cancelled(run: &RunId, reason: &str, notes: &[String], kept: &Kept
     };
     let mut text = format!("workflow run was cancelled{reason}{}", kept.way_on(run));
     push_notes(&mut text, all_notes(notes, kept));
+    push_finished(&mut text, kept);
     ToolError::new(text)
 }
 
@@ -148,14 +161,26 @@ fn completed(info: &RunInfo, result: &RunResult, kept: &Kept) -> Result<Value, S
 fn failed(run: &RunId, result: &RunResult, kept: &Kept, (error, limit): (&str, usize)) -> ToolError {
     let mut beginning = Beginning::new(limit);
     beginning.take(error.as_bytes());
-    let mut text = format!("workflow run failed: {}{}", beginning.into_text(), kept.way_on(run));
+    let how = match result.exhausted {
+        Some(limit) => format!("ended by its limit on {limit}"),
+        None => "failed".to_owned(),
+    };
+    let mut text = format!("workflow run {how}: {}{}", beginning.into_text(), kept.way_on(run));
     push_notes(&mut text, all_notes(&result.notes, kept));
+    push_finished(&mut text, kept);
     ToolError::new(text)
 }
 
 /// What was kept comes first: it is what the next call depends on.
 fn all_notes<'a>(notes: &'a [String], kept: &'a Kept) -> impl Iterator<Item = &'a str> {
     kept.notes.iter().chain(notes).map(String::as_str)
+}
+
+fn push_finished(text: &mut String, kept: &Kept) {
+    if let Some(finished) = &kept.finished {
+        text.push('\n');
+        text.push_str(finished);
+    }
 }
 
 fn push_notes<'a>(text: &mut String, notes: impl Iterator<Item = &'a str>) {

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use weft_observe::panic_text;
-use weft_workflow::{Capture, Disposal, RunInfo, RunOrigin, RunResult, WorkflowRun};
+use weft_workflow::{Capture, Disposal, RunInfo, RunLimits, RunOrigin, RunResult, WorkflowRun};
 
 /// A run that is cancelled when it is dropped, unless it came to be quiet.
 pub(crate) struct OwnedRun {
@@ -29,6 +29,10 @@ impl OwnedRun {
 
     pub(crate) fn origin(&self) -> RunOrigin {
         self.handle.origin()
+    }
+
+    pub(crate) fn limits(&self) -> RunLimits {
+        self.handle.limits()
     }
 
     pub(crate) fn result(&self) -> BoxFuture<'static, Arc<RunResult>> {

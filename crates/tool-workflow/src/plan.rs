@@ -6,7 +6,7 @@ use serde_json::Value;
 use weft_session::{FileStore, RunClaim};
 use weft_tools::{ToolError, ToolExecution};
 use weft_types::{RunId, SessionId};
-use weft_workflow::{Members, RunInfo, RunOrigin, SavedWorkflows, StartRequest, WorkflowEngine};
+use weft_workflow::{Members, RunInfo, RunLimits, RunOrigin, SavedWorkflows, StartRequest, WorkflowEngine};
 
 use crate::arguments::Arguments;
 use crate::journal::{JournalHeader, Ledger, Past, VERSION};
@@ -18,6 +18,7 @@ pub(crate) struct Plan {
     script: String,
     meta: Option<Value>,
     args: Option<Value>,
+    limits: RunLimits,
     /// That of the first attempt.
     origin: Option<RunOrigin>,
     saved: Option<Arc<dyn SavedWorkflows>>,
@@ -71,6 +72,7 @@ impl Plan {
                 script: script.unwrap_or_default(),
                 meta: arguments.meta.cloned(),
                 args: arguments.args.cloned(),
+                limits: arguments.limits,
                 origin: None,
                 saved,
                 keeping,
@@ -100,6 +102,7 @@ impl Plan {
             script: script.unwrap_or(header.script),
             meta,
             args: arguments.args.cloned().or(header.args),
+            limits: arguments.limits,
             origin: Some(header.origin),
             saved,
             keeping: Some(Keeping {
@@ -140,7 +143,7 @@ impl Plan {
             meta: self.meta.clone(),
             args: self.args.clone(),
             provider: None,
-            max_total_agents: None,
+            limits: self.limits,
             depth,
             origin: self.origin,
             saved: self.saved.clone(),

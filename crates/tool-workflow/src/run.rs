@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
 use tokio_util::sync::CancellationToken;
-use weft_agent::{AgentContext, HEARTBEAT, meta_of_run};
+use weft_agent::{AgentContext, HEARTBEAT, Spending, meta_of_run};
 use weft_tools::{ToolError, ToolExecution};
 use weft_types::RunStop;
 use weft_workflow::{RunResult, SavedWorkflows, WorkflowEngine};
@@ -19,6 +19,7 @@ use crate::outcome::{self, Kept};
 use crate::owned::OwnedRun;
 use crate::plan::Plan;
 use crate::progress::Renderer;
+use crate::results::Results;
 
 /// What a run is cancelled with when its call is. The model is told the same, whoever of engine and tool hears of it
 /// first.
@@ -33,13 +34,17 @@ pub(crate) async fn run(
 ) -> Result<Value, ToolError> {
     let caller = caller_of(&execution, config.max_depth)?;
     let mut plan = Plan::of(&execution, caller.session.id(), &*engine, saved).await?;
-    let doings = Arc::new(Doings::default());
-    let run_name = Arc::<OnceLock<String>>::default();
+    let spending = Spending::within(&caller.lent);
+    let doings = Arc::new(Doings::new(Arc::clone(&spending), config.stall_after));
+    let (run_name, results) = (Arc::<OnceLock<String>>::default(), Arc::<Results>::default());
     let members = AgentMembers {
         parent: Arc::clone(&caller),
         call: execution.root_call_id().clone(),
         doings: Arc::clone(&doings),
         run_name: Arc::clone(&run_name),
+        spending: Arc::clone(&spending),
+        results: Arc::clone(&results),
+        max_stall: config.max_stall,
     };
     let request = plan.request(members, &execution, caller.depth);
     let ledger = plan.ledger().cloned();
@@ -68,6 +73,12 @@ pub(crate) async fn run(
     }
     let stop = result.as_ref().map_or(RunStop::Cancelled, |result| result.stop);
     let kept = ledger.map(|ledger| Kept::of(&ledger, stop)).unwrap_or_default();
+    let unpriced = run.limits().cost_cents.map(|_| spending.unpriced(&*caller.models));
+    let kept = kept.and(
+        results.told(),
+        (unpriced.into_iter().flatten())
+            .map(|model| format!("the limit on costs did not count {model}: its price is not known")),
+    );
     drop(plan);
     let info = run.info();
     let outcome = match result {

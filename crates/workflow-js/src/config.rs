@@ -49,10 +49,17 @@ pub struct EngineConfig {
     pub sandbox: SandboxMode,
     /// The subagent provider of members for which neither the request nor the script names one.
     pub provider: String,
-    /// How many members of one run are at work at once; further calls of `agent()` wait in line. 1 to 1,024.
+    /// How many members of one run are at work at once; further calls of `agent()` wait in line. 1 to 1,024. A request may
+    /// lower it.
     pub max_concurrent_agents: usize,
     /// How many calls of `agent()` one run may make. 1 to 100,000. A request may lower it.
     pub max_total_agents: u64,
+    /// How many tokens the members of one run may use before no further one is started; 0 for no limit. A request may
+    /// lower it.
+    pub max_tokens: u64,
+    /// How many US cents they may cost before no further one is started, as far as prices are known; 0 for no limit. A
+    /// request may lower it.
+    pub max_cost_cents: u64,
     /// How many calls of `agent()` are handed to the host at once; the rest waits in the worker. From
     /// `max_concurrent_agents` to 4,096.
     pub max_calls_in_flight: usize,
@@ -89,7 +96,7 @@ pub struct EngineConfig {
     pub max_slice: Duration,
     /// How much CPU time a worker may use in all, enforced by the operating system in whole seconds. 1 s to 24 h.
     pub max_cpu: Duration,
-    /// How long a run may take; zero for no limit, else up to 30 days.
+    /// How long a run may take; zero for no limit, else up to 30 days. A request may lower it.
     pub max_run_time: Duration,
     /// How long a member may take to start, and then to answer, after which it counts as failed and the run goes on;
     /// zero for no limit, else up to 30 days.
@@ -111,6 +118,8 @@ impl Default for EngineConfig {
             provider: "spawn".into(),
             max_concurrent_agents: 16,
             max_total_agents: 1_000,
+            max_tokens: 0,
+            max_cost_cents: 0,
             max_calls_in_flight: 64,
             max_items_per_call: 4_096,
             max_script_bytes: 256 * KIB,
@@ -128,7 +137,7 @@ impl Default for EngineConfig {
             max_slice: Duration::from_secs(5),
             max_cpu: Duration::from_secs(600),
             max_run_time: Duration::from_secs(6 * 3600),
-            max_agent_time: Duration::from_secs(1800),
+            max_agent_time: Duration::from_secs(6 * 3600),
             cancel_grace: Duration::from_millis(500),
             dispose_grace: Duration::from_secs(5),
             niceness: 5,

@@ -110,7 +110,7 @@ impl WorkflowEngine for JsEngine {
             id: RunId::new(id.to_string()),
             meta: Arc::new(meta),
         });
-        let (run, shared) = JsRun::new(info, origin);
+        let (run, shared) = JsRun::new(info, origin, terms.limits);
         let owner = Owner::new(Arc::clone(config), shared, self.observers.clone(), terms, request);
         owner.announce();
         // The owner ends with the run: its holder cancels it at the latest by dropping the run.

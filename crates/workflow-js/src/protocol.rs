@@ -37,6 +37,9 @@ pub(crate) enum ToWorker {
         seq: u64,
         /// Its outcome.
         reply: Reply,
+        /// How many tokens the run's members have used by then.
+        #[serde(default)]
+        spent: u64,
     },
     /// The answer to [`FromWorker::Saved`].
     Saved(Saved),
@@ -90,6 +93,8 @@ pub(crate) enum Saved {
 pub(crate) struct Go {
     pub(crate) args: Args,
     pub(crate) max_total_agents: u64,
+    /// How many tokens the run's members may use.
+    pub(crate) max_tokens: Option<u64>,
     pub(crate) origin: RunOrigin,
 }
 
@@ -111,6 +116,8 @@ pub(crate) enum Reply {
     Nothing,
     /// The member could not be started.
     StartFailed(String),
+    /// The run has used up what it may spend.
+    Exhausted(String),
     /// The member's result could not be had.
     ResultFailed(String),
 }
@@ -172,6 +179,9 @@ pub(crate) struct Call {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Finished {
     pub(crate) outcome: Outcome,
+    /// The code of the error that it failed with, if that was one of the hooks' own.
+    #[serde(default)]
+    pub(crate) code: Option<String>,
     /// How many calls of `agent()` were accepted.
     pub(crate) accepted: u64,
     /// The labels of those that were not handed over any more, the first few of them.
@@ -203,7 +213,15 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
         let value: Box<RawValue> = serde_json::from_str(&deep).expect("brackets are JSON");
         let reply = Reply::Value(value);
-        let frame = encode(&ToWorker::Reply { seq: 1, reply }, WORKER_READ_LIMIT).expect("small");
+        let frame = encode(
+            &ToWorker::Reply {
+                seq: 1,
+                reply,
+                spent: 0,
+            },
+            WORKER_READ_LIMIT,
+        )
+        .expect("small");
         let mut decoder = Decoder::new(WORKER_READ_LIMIT);
         decoder.push(&frame);
         let message = decoder.next().expect("well formed").expect("whole");

@@ -1,6 +1,7 @@
 //! The engine with real worker processes.
 
 mod engine {
+    mod budget;
     mod cancel;
     mod death;
     mod harness;

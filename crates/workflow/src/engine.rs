@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use weft_types::{RunId, RunStop, UnixMillis};
 
-use crate::{Members, SavedWorkflows, WorkflowMeta, WorkflowObservers};
+use crate::{Limit, Members, RunLimits, SavedWorkflows, WorkflowMeta, WorkflowObservers};
 
 /// What [`RunResult::error`] of a cancelled run begins with; the reason follows.
 pub const CANCELLED_PREFIX: &str = "workflow run cancelled: ";
@@ -55,8 +55,8 @@ pub struct StartRequest {
     pub args: Option<Value>,
     /// The subagent provider of all members; absent for the engine's default.
     pub provider: Option<String>,
-    /// Lowers the engine's ceiling of members.
-    pub max_total_agents: Option<u64>,
+    /// Lowers the engine's own limits.
+    pub limits: RunLimits,
     /// How many agents stand above the caller; 0 for a user's own session.
     pub depth: u32,
     /// What the script is to see of the moment and of chance; absent for a run that begins now.
@@ -76,7 +76,7 @@ impl fmt::Debug for StartRequest {
             .field("meta", &self.meta)
             .field("args", &self.args)
             .field("provider", &self.provider)
-            .field("max_total_agents", &self.max_total_agents)
+            .field("limits", &self.limits)
             .field("depth", &self.depth)
             .field("origin", &self.origin)
             .finish_non_exhaustive()
@@ -173,6 +173,9 @@ pub trait WorkflowRun: Send + Sync {
     /// Its origin: the one it was started with, or else the one that the engine made.
     fn origin(&self) -> RunOrigin;
 
+    /// What it is held to: what it was started with within the engine's own limits.
+    fn limits(&self) -> RunLimits;
+
     /// Resolves once the run has settled, with the same result for everybody who asks. The observers of its
     /// end have been called by then.
     ///
@@ -208,6 +211,8 @@ pub struct RunResult {
     /// Why it did not complete; present exactly if it did not. A cancelled run's begins with
     /// [`CANCELLED_PREFIX`].
     pub error: Option<String>,
+    /// The limit that ended it, if one did: its way to end is an error then.
+    pub exhausted: Option<Limit>,
     /// How many members the script asked for and the engine accepted.
     pub agents_started: u64,
     /// What the author of the script should know: rejections nobody handled, members nobody awaited, values that
@@ -222,6 +227,7 @@ impl RunResult {
             stop: RunStop::Completed,
             value: Some(value),
             error: None,
+            exhausted: None,
             agents_started,
             notes: Vec::new(),
         }
@@ -233,6 +239,7 @@ impl RunResult {
             stop: RunStop::Error,
             value: None,
             error: Some(error.into()),
+            exhausted: None,
             agents_started,
             notes: Vec::new(),
         }
@@ -244,6 +251,7 @@ impl RunResult {
             stop: RunStop::Cancelled,
             value: None,
             error: Some(format!("{CANCELLED_PREFIX}{reason}")),
+            exhausted: None,
             agents_started,
             notes: Vec::new(),
         }

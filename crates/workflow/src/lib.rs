@@ -13,6 +13,7 @@ mod capture;
 mod check;
 mod display;
 mod engine;
+mod limits;
 mod member;
 mod observation;
 mod saved;
@@ -28,10 +29,11 @@ pub use engine::{
     CANCELLED_PREFIX, Disposal, RunOrigin, RunResult, StartError, StartErrorCode, StartRequest, WorkflowEngine,
     WorkflowRun,
 };
+pub use limits::{Limit, RunLimits, Spent};
 pub use member::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
 pub use observation::WorkflowObservers;
 pub use saved::{SavedWorkflow, SavedWorkflowError, SavedWorkflows, script_digest};
-pub use snapshot::Snapshot;
+pub use snapshot::{PhaseCounts, Snapshot};
 #[cfg(any(test, feature = "test-engine"))]
 pub use test_engine::{TestDisposal, TestEngine, TestRun};
 pub use weft_types::{MetaError, ObservationKind, PhaseMeta, RunInfo, WorkflowMeta, WorkflowObservation};

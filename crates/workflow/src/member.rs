@@ -8,6 +8,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weft_types::{RunId, SessionId};
 
+use crate::Spent;
+
 /// Starts members on behalf of the agent that called the workflow.
 pub trait Members: Send + Sync {
     /// Whether a subagent provider of this name exists.
@@ -22,6 +24,9 @@ pub trait Members: Send + Sync {
     ///
     /// The provider is unknown or refused, or the member could not be made. Nothing was published.
     fn start(&self, request: MemberRequest) -> BoxFuture<'static, Result<Arc<dyn Member>, MemberError>>;
+
+    /// What all members that were started here have used so far. What a member used is in it when its result is had.
+    fn spent(&self) -> Spent;
 }
 
 /// What a member is started with.

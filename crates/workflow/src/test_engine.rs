@@ -9,8 +9,8 @@ use tokio::sync::watch;
 use weft_types::{MemberOutcome, RunId, SessionId, UnixMillis};
 
 use crate::{
-    Disposal, ObservationKind, RunInfo, RunOrigin, RunResult, StartError, StartErrorCode, StartRequest, WorkflowEngine,
-    WorkflowMeta, WorkflowObservation, WorkflowObservers, WorkflowRun,
+    Disposal, ObservationKind, RunInfo, RunLimits, RunOrigin, RunResult, StartError, StartErrorCode, StartRequest,
+    WorkflowEngine, WorkflowMeta, WorkflowObservation, WorkflowObservers, WorkflowRun,
 };
 
 type Plan = dyn Fn(&TestRun, &StartRequest) -> Result<(), StartError> + Send + Sync;
@@ -59,6 +59,7 @@ struct Handle {
     run: TestRun,
     id: RunId,
     origin: RunOrigin,
+    limits: RunLimits,
 }
 
 impl TestEngine {
@@ -110,7 +111,13 @@ impl WorkflowEngine for TestEngine {
             .clone()
             .unwrap_or_else(|| run.info().id.clone());
         let origin = request.origin.unwrap_or(TestEngine::ORIGIN);
-        Ok(Arc::new(Handle { run, id, origin }))
+        let limits = request.limits;
+        Ok(Arc::new(Handle {
+            run,
+            id,
+            origin,
+            limits,
+        }))
     }
 
     fn observations(&self) -> &WorkflowObservers {
@@ -280,6 +287,10 @@ impl WorkflowRun for Handle {
 
     fn origin(&self) -> RunOrigin {
         self.origin
+    }
+
+    fn limits(&self) -> RunLimits {
+        self.limits
     }
 
     fn result(&self) -> BoxFuture<'static, Arc<RunResult>> {

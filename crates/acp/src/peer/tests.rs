@@ -121,6 +121,7 @@ impl Scene {
             permissions: Arc::new(Permissions::new(mode)),
             approver: Some(Arc::clone(&user) as Arc<dyn Approver>),
             lent: Extensions::new(),
+            models: Arc::new(ModelTable::default()),
             model: Arc::new(ModelChoice::new(Some("other/model".into()))),
         };
         let tools = ToolRegistry::new(ToolLimits::default());
@@ -146,6 +147,7 @@ impl Scene {
             run_name: None,
             call: None,
             activity: None,
+            spending: None,
             cancel: CancellationToken::new(),
         }
     }

@@ -9,6 +9,7 @@ use weft_session::SessionUpdate;
 use weft_tools::ToolRegistry;
 use weft_types::{AssistantBlock, CallId, Event, EventBody};
 
+use super::Pulse;
 use crate::Agent;
 use crate::title::{first_line, last_line};
 
@@ -56,6 +57,11 @@ impl Activity {
         self.said.as_deref()
     }
 
+    /// Whether the user is being asked whether a call may run.
+    pub fn waits(&self) -> bool {
+        self.open.iter().any(|call| call.waits)
+    }
+
     /// How many calls it has made.
     pub fn calls(&self) -> u64 {
         self.calls
@@ -87,12 +93,8 @@ impl Activity {
             1 => Some("1 call".to_owned()),
             calls => Some(format!("{calls} calls")),
         };
-        let tokens = (self.tokens > 0).then(|| tokens(self.tokens));
-        let time = match elapsed.as_secs() {
-            0 => None,
-            seconds @ 1..120 => Some(format!("{seconds} s")),
-            seconds => Some(format!("{} min", seconds / 60)),
-        };
+        let tokens = (self.tokens > 0).then(|| format!("{} tokens", short_number(self.tokens)));
+        let time = (elapsed.as_secs() > 0).then(|| short_time(elapsed));
         let counts: Vec<String> = [calls, tokens, time].into_iter().flatten().collect();
         (!counts.is_empty()).then(|| counts.join(", "))
     }
@@ -146,11 +148,20 @@ impl Activity {
     }
 }
 
-fn tokens(tokens: u64) -> String {
-    match tokens {
-        0..1_000 => format!("{tokens} tokens"),
-        1_000..1_000_000 => format!("{}.{}k tokens", tokens / 1_000, tokens % 1_000 / 100),
-        _ => format!("{}.{}M tokens", tokens / 1_000_000, tokens % 1_000_000 / 100_000),
+/// A number as a card shows it: `999`, `12.3k`, `4.5M`.
+pub fn short_number(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => format!("{}.{}k", number / 1_000, number % 1_000 / 100),
+        _ => format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000),
+    }
+}
+
+/// A time as a card shows it: `41 s`, `12 min`.
+pub fn short_time(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds / 60),
     }
 }
 
@@ -159,30 +170,55 @@ fn tokens(tokens: u64) -> String {
 /// It is called within the agent's own appends, one call at a time, so it must be quick, and it must neither append to
 /// the agent's session nor wait for the agent.
 #[derive(Clone)]
-pub struct ActivityFeed(Arc<dyn Fn(&Activity) + Send + Sync>);
+pub struct ActivityFeed {
+    feed: Arc<dyn Fn(&Activity) + Send + Sync>,
+    pulse: Arc<Pulse>,
+}
 
 impl ActivityFeed {
     /// A feed into a function.
     pub fn new(feed: impl Fn(&Activity) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(feed))
+        Self {
+            feed: Arc::new(feed),
+            pulse: Arc::default(),
+        }
+    }
+
+    /// When something last happened in the agent, visible or not.
+    pub fn pulse(&self) -> Arc<Pulse> {
+        Arc::clone(&self.pulse)
+    }
+
+    /// Tells what an agent does now.
+    pub fn tell(&self, activity: &Activity) {
+        self.pulse.beat();
+        self.pulse.set_waiting(activity.waits());
+        (self.feed)(activity);
     }
 
     /// Feeds what an agent does, as long as the subscriptions are kept.
-    pub(super) fn follow(self, agent: &Agent) -> [Subscription; 2] {
+    pub(super) fn follow(self, agent: &Agent) -> [Subscription; 3] {
         let state = Arc::new(Mutex::new(Activity::default()));
         let (tools, of_log, of_calls, feed) = (agent.tools().clone(), Arc::clone(&state), state, self.clone());
+        let pulse = self.pulse();
         [
             agent.session().observe(move |update| {
+                feed.pulse.beat();
                 let SessionUpdate::Event(event) = update else { return };
                 let mut activity = lock(&of_log);
                 if activity.apply(event, &tools) {
-                    (feed.0)(&activity);
+                    feed.tell(&activity);
+                }
+            }),
+            agent.tools().progress().subscribe(Some(agent.id()), move |report| {
+                if !pulse.is_for_agents(&report.root_call_id) {
+                    pulse.beat();
                 }
             }),
             agent.tools().started().subscribe(Some(agent.id()), move |start| {
                 let mut activity = lock(&of_calls);
                 if !start.nested && activity.started(&start.call_id) {
-                    (self.0)(&activity);
+                    self.tell(&activity);
                 }
             }),
         ]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use weft_model::{AgentRole, Models};
 use weft_session::{Clock, Sessions, SystemClock, mint_session_id};
-use weft_tools::{Approver, Registration, ToolRegistry};
+use weft_tools::{Approver, Extensions, Registration, ToolRegistry};
 use weft_types::{Origin, SessionHeader, SessionId};
 
 pub(super) use self::run::text_of;
@@ -17,7 +17,8 @@ use super::children::Announced;
 use super::relay::Relay;
 use super::structured::{Capture, INSTRUCTION};
 use super::{
-    Child, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest, SubagentRun,
+    Child, Pulse, SubagentCapabilities, SubagentError, SubagentErrorCode, SubagentProvider, SubagentRequest,
+    SubagentRun,
 };
 use crate::title::first_line;
 use crate::{Agent, AgentOptions, Companion, Jitter, Limits, SubagentLimits};
@@ -89,6 +90,7 @@ impl InProcess {
             .map_err(|error| SubagentError::new(SubagentErrorCode::StartFailed, error.to_string()))?;
         let (id, cancel) = (session.id().clone(), request.cancel.child_token());
         let approver = relay(&request, &id);
+        let lent = lent(&request);
         let agent = Agent::spawn(AgentOptions {
             session,
             models: Arc::clone(&self.models),
@@ -100,7 +102,7 @@ impl InProcess {
             limits: self.limits,
             permissions: Arc::clone(&request.parent.permissions),
             approver,
-            lent: request.parent.lent.clone(),
+            lent,
             commands: Vec::new(),
             subagents: Arc::clone(&request.parent.subagents),
             trust: None,
@@ -187,6 +189,19 @@ impl InProcess {
             true if self.system.is_empty() => INSTRUCTION.into(),
             true => format!("{}\n\n{INSTRUCTION}", self.system).into(),
         }
+    }
+}
+
+/// What it is lent: what its parent is, with what it is counted and watched by.
+fn lent(request: &SubagentRequest) -> Extensions {
+    let pulse = request.activity.as_ref().map(|feed| feed.pulse()).unwrap_or_default();
+    if let Some(above) = request.parent.lent.get::<Pulse>() {
+        above.attach(request.call.clone(), &pulse);
+    }
+    let lent = request.parent.lent.clone().with(pulse);
+    match &request.spending {
+        Some(spending) => lent.with(Arc::clone(spending)),
+        None => lent,
     }
 }
 

@@ -127,6 +127,7 @@ async fn run(execution: ToolExecution) -> Result<Answer, ToolError> {
         run_name: None,
         call: Some(execution.root_call_id().clone()),
         activity: Some(live.feed()),
+        spending: None,
         cancel: execution.signal().child_token(),
         parent: Arc::clone(&caller),
     };

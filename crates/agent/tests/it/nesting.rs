@@ -23,6 +23,7 @@ fn delegate(note: impl Fn(&str) + Send + Sync + 'static) -> TestTool {
                 run_name: None,
                 call: None,
                 activity: None,
+                spending: None,
                 cancel: execution.signal().clone(),
                 parent: Arc::clone(&parent),
             };

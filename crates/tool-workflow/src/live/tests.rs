@@ -62,6 +62,10 @@ fn run() -> Arc<RunInfo> {
     })
 }
 
+fn doings() -> Arc<Doings> {
+    Arc::new(Doings::new(Arc::default(), std::time::Duration::from_secs(60)))
+}
+
 fn session() -> Arc<Session> {
     let header = SessionHeader {
         version: SessionHeader::VERSION,
@@ -98,7 +102,7 @@ fn member(run: &Arc<RunInfo>) -> WorkflowObservation {
 #[tokio::test]
 async fn d15_a_report_that_comes_too_late_ends_the_capture() {
     let (observers, run) = (WorkflowObservers::new("workflow"), run());
-    let live = Live::new(finished().await, renderer(), Arc::default());
+    let live = Live::new(finished().await, renderer(), doings());
     let capture = live.capture(&observers, DisplayLimits::default());
     capture.select(&run);
     assert_eq!((capture.tracked_runs(), observers.len()), (0, 0));
@@ -107,7 +111,7 @@ async fn d15_a_report_that_comes_too_late_ends_the_capture() {
 #[tokio::test]
 async fn d15_a_record_goes_on_when_nothing_can_be_shown_any_more() {
     let (observers, run, session) = (WorkflowObservers::new("workflow"), run(), session());
-    let live = Live::new(finished().await, renderer(), Arc::default());
+    let live = Live::new(finished().await, renderer(), doings());
     let capture = live.capture(&observers, DisplayLimits::default());
     live.record(Arc::clone(&session), &run);
     capture.select(&run);

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use weft_agent::{StoredAnswer, SubagentResult};
 use weft_session::{FileStore, StoreError};
 use weft_types::{MemberOutcome, SessionId, text_of};
-use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
+use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members, Spent};
 
 use crate::journal::{Accepted, Answer, Ledger};
 
@@ -57,6 +57,10 @@ impl<M: Members + 'static> Members for JournaledMembers<M> {
             }) as Arc<dyn Member>)
         }
         .boxed()
+    }
+
+    fn spent(&self) -> Spent {
+        self.members.spent()
     }
 }
 

@@ -146,3 +146,28 @@ fn a_value_that_is_too_deep_to_read_is_said_to_be() {
         "{text}"
     );
 }
+
+#[test]
+fn a_run_that_returns_nothing_tells_what_its_finished_members_did() {
+    let kept = Kept::default().and(Some("1 agent had finished".into()), ["note".to_owned()].into_iter());
+    let failed = of_result(&info(), &RunResult::failed("boom", 3), &kept, 50).expect_err("failed");
+    let rest = "\nrun id: run-1\nNotes:\n- note\n1 agent had finished";
+    assert_eq!(failed.message(), format!("workflow run failed: boom{rest}"));
+    let cancelled = cancelled(&info().id, "", &[], &kept);
+    assert_eq!(cancelled.message(), format!("workflow run was cancelled{rest}"));
+    let outcome = of_result(&info(), &completed(&json!(1), 1), &kept, 50).expect("completed");
+    assert!(
+        !render(&outcome, 50).contains("had finished"),
+        "it returned all it wanted to"
+    );
+}
+
+#[test]
+fn a_limit_that_ended_the_run_is_named() {
+    let mut result = RunResult::failed("too many tokens", 3);
+    result.exhausted = Some(weft_workflow::Limit::Tokens);
+    assert_eq!(
+        error(&result),
+        "workflow run ended by its limit on tokens: too many tokens\nrun id: run-1"
+    );
+}

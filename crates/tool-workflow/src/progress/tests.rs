@@ -4,6 +4,7 @@ use weft_types::{MemberOutcome, text_of};
 use weft_workflow::{ObservationKind, RunInfo, WorkflowMeta};
 
 use super::*;
+use crate::doings::Rows;
 
 fn renderer() -> Renderer {
     Renderer {
@@ -57,7 +58,8 @@ fn end(seq: u64) -> ObservationKind {
 
 #[track_caller]
 fn check(kinds: impl IntoIterator<Item = ObservationKind>, title: Option<&str>, text: &str) {
-    let view = renderer().view(&snapshot(kinds), &Rows::new(), Detail::Full);
+    let (snapshot, now) = (snapshot(kinds), Now::default());
+    let view = renderer().views(&snapshot, &now).next().expect("there is always one");
     let text = format!("{text}{RUN_ID}");
     assert_eq!((view.title.as_deref(), text_of(&view.content)), (title, text));
 }
@@ -107,14 +109,14 @@ fn foreign_texts_stay_one_line_and_mark_nothing_up() {
 #[test]
 fn less_detail_leaves_out_labels_first_and_then_all_texts() {
     let snapshot = snapshot([phase("Scan"), log("line"), start(1, "a")]);
-    let shown = |detail| {
-        let view = renderer().view(&snapshot, &Rows::new(), detail);
-        (view.title.is_some(), text_of(&view.content))
-    };
+    let now = Now::default();
+    let views: Vec<_> = (renderer().views(&snapshot, &now))
+        .map(|view| (view.title.is_some(), text_of(&view.content)))
+        .collect();
     let counts = "- Running (1)\n- Done: 0 completed, 0 failed, 0 cancelled";
     let texts = "- Phase: Scan\n- Latest: line\n";
-    assert_eq!(shown(Detail::WithoutLabels), (true, format!("{texts}{counts}{RUN_ID}")));
-    assert_eq!(shown(Detail::CountsOnly), (false, counts.to_owned()));
+    assert_eq!(views[2], (true, format!("{texts}{counts}{RUN_ID}")));
+    assert_eq!(views[3], (false, counts.to_owned()));
 }
 
 #[test]
@@ -132,7 +134,8 @@ fn what_the_named_members_do_stands_below_their_names() {
     let snapshot = snapshot([start(1, "a"), start(2, ""), start(3, "a"), start(4, "d")]);
     let doing = |seq: u64| (seq, format!("reads *it* and `that` ({seq} calls)"));
     let rows: Rows = [doing(1), doing(2), doing(4), doing(9)].into();
-    let text = |detail| text_of(&renderer().view(&snapshot, &rows, detail).content);
+    let now = Now { rows, ..Now::default() };
+    let text = |detail| renderer().text(&snapshot, &now, detail);
     let running = "- Running (4): a, #2, a, … and 1 more\n";
     let done = "- Done: 0 completed, 0 failed, 0 cancelled";
     let shown = r"reads \*it\* and \`that\`";
@@ -145,7 +148,91 @@ fn what_the_named_members_do_stands_below_their_names() {
 fn calls_that_an_earlier_run_had_answered_are_shown_as_such() {
     let renderer = renderer();
     renderer.answered.store(3, Ordering::Release);
-    let view = renderer.view(&snapshot([]), &Rows::new(), Detail::CountsOnly);
+    let shown = renderer.text(&snapshot([]), &Now::default(), Detail::CountsOnly);
     let text = "- Done: 0 completed (3 answered in an earlier run), 0 failed, 0 cancelled";
-    assert_eq!(text_of(&view.content), text);
+    assert_eq!(shown, text);
+}
+
+#[test]
+fn stalled_members_are_named_wherever_they_stand() {
+    let snapshot = snapshot((1..=5).map(|seq| start(seq, &format!("m{seq}"))));
+    let now = Now {
+        stalled: [(5, "no activity for 3 min, thinking after *read* (done)".to_owned())].into(),
+        tokens: 12_345,
+        ..Now::default()
+    };
+    let text = "- Running (5): m1, m2, m3, … and 2 more\n- Stalled (1)\n  \
+                - m5: no activity for 3 min, thinking after \\*read\\* (done)\n\
+                - Done: 0 completed, 0 failed, 0 cancelled\n- Used: 12.3k tokens\n- Run id: r";
+    assert_eq!(renderer().text(&snapshot, &now, Detail::Full), text);
+}
+
+fn of(phase: Option<&str>, seq: u64, label: &str) -> ObservationKind {
+    ObservationKind::AgentStart {
+        seq,
+        label: label.into(),
+        phase: phase.map(str::to_owned),
+        child_id: "c".into(),
+    }
+}
+
+#[test]
+fn phases_are_counted_once_there_are_two() {
+    let now = Now::default();
+    let one = snapshot([of(Some("Scan"), 1, "a")]);
+    assert!(!renderer().text(&one, &now, Detail::Full).contains("  - Scan"));
+    let kinds = [
+        of(None, 3, "c"),
+        end(3),
+        of(Some("Scan"), 1, "a"),
+        of(Some("Fix *it*"), 2, "b"),
+    ];
+    let text = renderer().text(&snapshot(kinds), &now, Detail::Full);
+    let phases = "cancelled\n  - no phase: 1 failed\n  - Scan: 1 running\n  - Fix \\*it\\*: 1 running\n- Run id: r";
+    assert!(text.ends_with(phases), "{text}");
+}
+
+#[test]
+fn a_card_of_a_thousand_members_stays_small() {
+    let long = |kind: &str, n: u64| format!("{kind} {n} {}", "*🚀é".repeat(200));
+    let members = (1..=1_000).map(|seq| of(Some(&long("phase", seq / 7)), seq, &long("member", seq)));
+    let snapshot = snapshot(
+        [phase(&long("phase", 0)), log(&long("line", 0))]
+            .into_iter()
+            .chain(members),
+    );
+    let rows = |what: &str| (1..=1_000).map(|seq| (seq, long(what, seq))).collect::<Rows>();
+    let now = Now {
+        rows: rows("does"),
+        stalled: rows("stalls"),
+        tokens: u64::MAX,
+    };
+    let renderer = Renderer {
+        shown_members: 20,
+        ..renderer()
+    };
+    let views: Vec<_> = renderer
+        .views(&snapshot, &now)
+        .map(|view| text_of(&view.content))
+        .collect();
+    assert!(
+        views.iter().all(|text| text.len() <= CARD_BYTES),
+        "{:?}",
+        views.iter().map(String::len)
+    );
+    assert!(
+        views[0].contains("Running (1000)") && views[0].contains("earlier phases: 916 running"),
+        "{}",
+        views[0]
+    );
+    let short = snapshot_of_short_members();
+    let text = text_of(&renderer.views(&short, &Now::default()).next().expect("one").content);
+    assert!(
+        text.contains("m20, … and 980 more") && text.len() < CARD_BYTES,
+        "{text}"
+    );
+}
+
+fn snapshot_of_short_members() -> Snapshot {
+    snapshot((1..=1_000).map(|seq| start(seq, &format!("m{seq}"))))
 }

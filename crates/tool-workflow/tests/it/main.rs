@@ -3,6 +3,7 @@
 mod call;
 mod cold;
 mod failures;
+mod limits;
 mod many;
 mod members;
 mod order;

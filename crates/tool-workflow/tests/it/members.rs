@@ -10,7 +10,7 @@ use weft_agent::{
     SubagentRun, SubagentStop,
 };
 use weft_types::{ContentBlock, SessionId, text_of};
-use weft_workflow::{Member, MemberError, MemberRequest, MemberStop, Members, StartRequest, TestRun};
+use weft_workflow::{Member, MemberError, MemberRequest, MemberStop, Members, Spent, StartRequest, TestRun};
 
 use crate::support::Bench;
 
@@ -24,6 +24,10 @@ impl Members for NoMembers {
 
     fn start(&self, _request: MemberRequest) -> BoxFuture<'static, Result<Arc<dyn Member>, MemberError>> {
         futures::future::ready(Err(MemberError::new("none"))).boxed()
+    }
+
+    fn spent(&self) -> Spent {
+        Spent::default()
     }
 }
 

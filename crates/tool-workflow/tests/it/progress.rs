@@ -6,7 +6,7 @@ use weft_tool_workflow::WorkflowToolConfig;
 use weft_tools::{ProgressLimits, ResultForView, ResultView, ToolLimits};
 use weft_types::MemberOutcome;
 use weft_workflow::{
-    ObservationChecker, ObservationKind, RunInfo, StartRequest, TestRun, WorkflowEngine, WorkflowMeta,
+    ObservationChecker, ObservationKind, RunInfo, RunLimits, StartRequest, TestRun, WorkflowEngine, WorkflowMeta,
     WorkflowObservation,
 };
 
@@ -96,7 +96,7 @@ async fn d02_g22_other_listeners_see_the_same_with_and_without_the_tool() {
         meta: Some(serde_json::json!({ "name": "demo", "description": "d" })),
         args: None,
         provider: None,
-        max_total_agents: None,
+        limits: RunLimits::default(),
         depth: 0,
         origin: None,
         saved: None,
@@ -157,7 +157,7 @@ async fn d07_the_engine_is_asked_for_nothing_but_the_run() {
             request.depth,
         );
         *into.lock().expect("not poisoned") = Some(shown);
-        assert_eq!((&request.provider, request.max_total_agents), (&None, None));
+        assert_eq!((&request.provider, request.limits), (&None, RunLimits::default()));
         run.complete("null", 0);
         Ok(())
     });

@@ -52,7 +52,7 @@ impl Fixture {
                 meta: request.meta.clone(),
                 args: request.args.clone(),
                 provider: None,
-                max_total_agents: None,
+                limits: weft_workflow::RunLimits::default(),
                 depth: 0,
                 origin: request.origin,
                 saved: None,

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use weft_agent::{AgentContext, PermissionMode, Permissions, Subagents};
+use weft_model::ModelTable;
 use weft_observe::Subscription;
 use weft_session::{Invariant, MemoryLog, Session};
 use weft_tool_workflow::{RecordInvariant, WorkflowTool, WorkflowToolConfig};
@@ -132,6 +133,7 @@ impl Caller {
             session,
             cwd: "/work".into(),
             subagents: Arc::new(Subagents::new()),
+            models: Arc::new(ModelTable::default()),
             model: Arc::default(),
             permissions: Arc::new(Permissions::new(PermissionMode::Full)),
             approver: None,

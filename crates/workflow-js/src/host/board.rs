@@ -91,6 +91,11 @@ impl Board {
         self.active.is_empty()
     }
 
+    /// Empties the line and gives the numbers of the calls in it.
+    pub(super) fn refuse_queue(&mut self) -> Vec<u64> {
+        self.queue.drain(..).map(|call| call.seq).collect()
+    }
+
     /// Empties the line and gives the labels of the calls in it.
     pub(super) fn clear_queue(&mut self) -> Vec<String> {
         self.queue.drain(..).map(|call| call.label).collect()

@@ -12,7 +12,8 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use weft_types::MemberOutcome;
 use weft_workflow::{
-    Disposal, Members, ObservationKind, RunResult, SavedWorkflows, StartRequest, WorkflowObservation, WorkflowObservers,
+    Disposal, Limit, Members, ObservationKind, RunResult, SavedWorkflows, StartRequest, WorkflowObservation,
+    WorkflowObservers,
 };
 
 use super::board::{Active, Board};
@@ -60,6 +61,10 @@ pub(super) struct Owner {
     failures: usize,
     /// The labels of members that were stopped because the script was over.
     stopped: Vec<String>,
+    /// The limit on what is spent for which calls were refused.
+    refused: Option<Limit>,
+    /// The limit that ended the run.
+    exhausted: Option<Limit>,
 }
 
 /// How the script ended.
@@ -81,6 +86,8 @@ impl Owner {
         request: StartRequest,
     ) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
+        let slots = terms.limits.concurrency.and_then(|slots| usize::try_from(slots).ok());
+        let slots = slots.unwrap_or(config.max_concurrent_agents);
         Self {
             shared,
             observers,
@@ -88,7 +95,7 @@ impl Owner {
             members: request.members,
             caller: request.cancel,
             over: CancellationToken::new(),
-            board: Board::new(config.max_concurrent_agents),
+            board: Board::new(slots),
             last_seq: 0,
             last_line: None,
             tasks: JoinSet::new(),
@@ -99,6 +106,8 @@ impl Owner {
             notes: Vec::new(),
             failures: 0,
             stopped: Vec::new(),
+            refused: None,
+            exhausted: None,
             config,
         }
     }
@@ -135,10 +144,12 @@ impl Owner {
         }
         let go = ToWorker::Go(Go {
             args: std::mem::replace(&mut self.terms.args, Args::Absent),
-            max_total_agents: self.terms.max_total_agents,
+            max_total_agents: self.max_total_agents(),
+            max_tokens: self.terms.limits.tokens,
             origin: self.shared.origin,
         });
         let began = Instant::now();
+        let limit = self.time_limit();
         let claim = Arc::clone(&self.shared.claim);
         if claim.is_open()
             && let Err(error) = worker.send(&go)
@@ -150,14 +161,13 @@ impl Owner {
                 biased;
                 () = claim.cancelled.cancelled() => return self.fail("it was cancelled".into()),
                 () = self.caller.cancelled() => claim.cancel("it was cancelled by its caller"),
-                () = sleep_until(began + self.config.max_run_time), if !self.config.max_run_time.is_zero() => {
-                    let limit = self.config.max_run_time;
-                    return self.fail(format!("the run took {limit:?}, which is the limit (max_run_time)"));
+                () = sleep_until(began + limit.unwrap_or_default()), if limit.is_some() => {
+                    return self.fail_by_time(limit.unwrap_or_default());
                 }
                 Some(event) = self.events.recv() => self.on_member(event, worker),
                 Some(found) = self.lookups.join_next() => Self::answer_saved(found, worker),
                 incoming = worker.next() => match incoming {
-                    Incoming::Message(message) => if let Some(verdict) = self.on_message(message) {
+                    Incoming::Message(message) => if let Some(verdict) = self.on_message(message, worker) {
                         return verdict;
                     }
                     Incoming::Over(why) => return self.fail_by_death(worker, why).await,
@@ -176,6 +186,28 @@ impl Owner {
 
     fn fail(&self, error: String) -> Verdict {
         self.claim(Verdict::Failed(error))
+    }
+
+    fn max_total_agents(&self) -> u64 {
+        self.terms.limits.agents.unwrap_or(self.config.max_total_agents)
+    }
+
+    /// How long the run may take, to the fraction of a second if that is the engine's own limit.
+    fn time_limit(&self) -> Option<Duration> {
+        let own = Some(self.config.max_run_time).filter(|limit| !limit.is_zero());
+        let asked = self.terms.limits.seconds.map(Duration::from_secs);
+        match (own, asked) {
+            (Some(own), Some(asked)) => Some(own.min(asked)),
+            (own, asked) => own.or(asked),
+        }
+    }
+
+    fn fail_by_time(&mut self, limit: Duration) -> Verdict {
+        let verdict = self.fail(format!("the run took {limit:?}, which is the limit (max_run_time)"));
+        if matches!(verdict, Verdict::Failed(_)) {
+            self.exhausted = Some(Limit::Time);
+        }
+        verdict
     }
 
     /// The worker is gone. Its first sign of that closes the run to whatever else might come from it.
@@ -230,7 +262,7 @@ impl Owner {
                 }
             }
         }
-        self.start_members();
+        self.start_members(worker);
     }
 
     fn note_end(&mut self, active: &Active, outcome: MemberOutcome, problem: Option<String>) {
@@ -308,7 +340,7 @@ impl Owner {
     }
 
     fn result(&mut self, verdict: Verdict, reported: Option<u64>, never_started: Vec<String>) -> RunResult {
-        let known = |accepted: u64| accepted.clamp(self.board.begun(), self.terms.max_total_agents);
+        let known = |accepted: u64| accepted.clamp(self.board.begun(), self.max_total_agents());
         let mut result = match verdict {
             Verdict::Cancelled(reason) => RunResult::cancelled(&reason, known(reported.unwrap_or(0))),
             Verdict::Failed(error) => RunResult::failed(error, known(0)),
@@ -321,7 +353,10 @@ impl Owner {
                         self.note_strays(unsent);
                         RunResult::completed(value, accepted)
                     }
-                    Outcome::Failed(error) => RunResult::failed(error, accepted),
+                    Outcome::Failed(error) => {
+                        self.exhausted = self.limit_of(finished.code.as_deref());
+                        RunResult::failed(error, accepted)
+                    }
                     Outcome::Cancelled => RunResult::failed("the script was stopped", accepted),
                 };
                 self.notes.extend(finished.notes);
@@ -332,7 +367,17 @@ impl Owner {
             self.notes.push(format!("{more} more agents failed"));
         }
         result.notes = std::mem::take(&mut self.notes);
+        result.exhausted = self.exhausted;
         result
+    }
+
+    /// The limit that an error of the hooks with this code tells of.
+    fn limit_of(&self, code: Option<&str>) -> Option<Limit> {
+        match code {
+            Some("AGENT_CAP") => Some(Limit::Agents),
+            Some("BUDGET") => self.refused,
+            _ => None,
+        }
     }
 
     /// Tells of members that the script left behind when it returned.

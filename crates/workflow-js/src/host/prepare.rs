@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use serde_json::value::to_raw_value;
-use weft_workflow::{MetaError, StartError, StartErrorCode, StartRequest, WorkflowMeta};
+use weft_workflow::{MetaError, RunLimits, StartError, StartErrorCode, StartRequest, WorkflowMeta};
 
 use crate::EngineConfig;
 use crate::protocol::Args;
@@ -22,7 +22,8 @@ pub(super) struct Prepared {
 pub(super) struct Terms {
     /// The provider of members that name none.
     pub(super) provider: String,
-    pub(super) max_total_agents: u64,
+    /// Its limits. How many members it may start, and how many at once, is always among them.
+    pub(super) limits: RunLimits,
     pub(super) args: Args,
 }
 
@@ -94,17 +95,45 @@ pub(super) fn check_terms(config: &EngineConfig, request: &StartRequest) -> Resu
         let message = format!("there is no subagent provider {provider:?}");
         return Err(StartError::new(StartErrorCode::AgentStart, message));
     }
-    let ceiling = config.max_total_agents;
-    let max_total_agents = request.max_total_agents.unwrap_or(ceiling);
-    if !(1..=ceiling).contains(&max_total_agents) {
-        return Err(invalid(format!(
-            "max_total_agents is {max_total_agents}, expected 1 to {ceiling}"
-        )));
-    }
     Ok(Terms {
         provider: provider.clone(),
-        max_total_agents,
+        limits: lowered(config, &request.limits).map_err(invalid)?,
         args: read_args(config, request).map_err(invalid)?,
+    })
+}
+
+/// The engine's limits, as far as the request does not lower them.
+fn lowered(config: &EngineConfig, asked: &RunLimits) -> Result<RunLimits, String> {
+    let some = |limit: u64| (limit > 0).then_some(limit);
+    let seconds = config
+        .max_run_time
+        .as_secs()
+        .max(u64::from(!config.max_run_time.is_zero()));
+    let pick = |name: &str, key: &str, asked: Option<u64>, ceiling: Option<u64>| match (asked, ceiling) {
+        (Some(0), Some(ceiling)) => Err(format!("limits.{name} is 0, expected 1 to {ceiling} ({key})")),
+        (Some(0), None) => Err(format!("limits.{name} is 0, expected 1 or more")),
+        (Some(asked), Some(ceiling)) if asked > ceiling => Err(format!(
+            "limits.{name} is {asked}, expected 1 to {ceiling}: a run may only lower what is configured ({key})"
+        )),
+        (asked, ceiling) => Ok(asked.or(ceiling)),
+    };
+    let concurrency = some(config.max_concurrent_agents as u64);
+    Ok(RunLimits {
+        agents: pick(
+            "agents",
+            "max_total_agents",
+            asked.agents,
+            some(config.max_total_agents),
+        )?,
+        concurrency: pick("concurrency", "max_concurrent_agents", asked.concurrency, concurrency)?,
+        seconds: pick("seconds", "max_run_time", asked.seconds, some(seconds))?,
+        tokens: pick("tokens", "max_tokens", asked.tokens, some(config.max_tokens))?,
+        cost_cents: pick(
+            "costCents",
+            "max_cost_cents",
+            asked.cost_cents,
+            some(config.max_cost_cents),
+        )?,
     })
 }
 

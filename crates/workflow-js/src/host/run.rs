@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use weft_types::RunId;
-use weft_workflow::{Disposal, RunInfo, RunOrigin, RunResult, WorkflowMeta, WorkflowRun};
+use weft_workflow::{Disposal, RunInfo, RunLimits, RunOrigin, RunResult, WorkflowMeta, WorkflowRun};
 
 /// What a run is cancelled for without a reason.
 const NO_REASON: &str = "workflow cancelled";
@@ -19,6 +19,7 @@ const NO_REASON: &str = "workflow cancelled";
 pub(super) struct JsRun {
     info: Arc<RunInfo>,
     origin: RunOrigin,
+    limits: RunLimits,
     claim: Arc<Claim>,
     result: watch::Receiver<Option<Arc<RunResult>>>,
     disposal: watch::Receiver<Option<Disposal>>,
@@ -124,7 +125,7 @@ impl Claim {
 }
 
 impl JsRun {
-    pub(super) fn new(info: Arc<RunInfo>, origin: RunOrigin) -> (Self, Shared) {
+    pub(super) fn new(info: Arc<RunInfo>, origin: RunOrigin, limits: RunLimits) -> (Self, Shared) {
         let (claim, result, disposal) = (
             Arc::new(Claim::new()),
             watch::Sender::new(None),
@@ -133,6 +134,7 @@ impl JsRun {
         let run = Self {
             info: Arc::clone(&info),
             origin,
+            limits,
             claim: Arc::clone(&claim),
             result: result.subscribe(),
             disposal: disposal.subscribe(),
@@ -159,6 +161,10 @@ impl WorkflowRun for JsRun {
 
     fn origin(&self) -> RunOrigin {
         self.origin
+    }
+
+    fn limits(&self) -> RunLimits {
+        self.limits
     }
 
     /// The script begins when this is called for the first time: between the start and this the holder can prepare
@@ -241,11 +247,11 @@ mod tests {
             started_at: UnixMillis(0),
             seed: 0,
         };
-        let (run, shared) = JsRun::new(Arc::clone(&info), origin);
+        let (run, shared) = JsRun::new(Arc::clone(&info), origin, RunLimits::default());
         assert!(!begins(&shared));
         drop(run.result());
         assert!(begins(&shared));
-        let (run, shared) = JsRun::new(info, origin);
+        let (run, shared) = JsRun::new(info, origin, RunLimits::default());
         drop(run);
         assert!(begins(&shared));
     }

@@ -152,6 +152,10 @@ pub(super) fn settle<'js>(ctx: &Ctx<'js>, prelude: &Prelude<'js>, promise: &Defe
             let message = format!("{} could not be started: {why}", promise.name);
             return promise.reject(prelude, &Failure::new("AGENT_START", message));
         }
+        Reply::Exhausted(why) => {
+            let message = format!("{} was not started: {why}", promise.name);
+            return promise.reject(prelude, &Failure::new("BUDGET", message));
+        }
         Reply::ResultFailed(why) => {
             let message = format!("the result of {} could not be had: {why}", promise.name);
             return promise.reject(prelude, &Failure::new("AGENT_RESULT", message));

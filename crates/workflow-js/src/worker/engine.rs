@@ -132,6 +132,8 @@ impl<'js> Worker<'_, 'js> {
             ctx: self.ctx.clone(),
             setup: self.setup.clone(),
             max_total_agents: go.max_total_agents,
+            max_tokens: go.max_tokens,
+            spent: Cell::new(0),
             control: Arc::clone(self.control),
             script,
             prelude: OnceCell::new(),

@@ -46,6 +46,7 @@ pub(super) fn never_ran() -> Report {
     Report {
         finished: Finished {
             outcome: Outcome::Cancelled,
+            code: None,
             accepted: 0,
             unsent: Vec::new(),
             unsent_total: 0,
@@ -68,6 +69,10 @@ pub(super) fn finish<'js>(
         Ending::Stalled | Ending::Broken(_) => true,
         _ => false,
     };
+    let code = match &ending {
+        Ending::Threw(value) => session.prelude().code_of(value),
+        _ => None,
+    };
     let outcome = outcome_of(session, ending);
     if let Some(main) = main.filter(|_| may_run) {
         tell_rejections(session, main, rejections);
@@ -78,6 +83,7 @@ pub(super) fn finish<'js>(
     Report {
         finished: Finished {
             outcome,
+            code,
             accepted: calls.accepted(),
             unsent: calls.unsent().take(MAX_UNSENT).map(str::to_owned).collect(),
             unsent_total,

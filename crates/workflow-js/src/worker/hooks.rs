@@ -28,6 +28,9 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, origin: R
     let random = Function::new(ctx.clone(), move || chance.borrow_mut().next())?;
     host.set("random", random.with_name("random")?)?;
     host.set("maxItems", session.setup.max_items_per_call)?;
+    host.set("maxTokens", session.max_tokens.map(float))?;
+    let here = Rc::clone(session);
+    host.set("spent", Function::new(ctx.clone(), move || float(here.spent.get()))?)?;
     host.set("isBuiltin", Func::from(is_builtin))?;
     let here = Rc::clone(session);
     let check = Function::new(ctx.clone(), move || here.throw_if_cancelled())?;
@@ -88,6 +91,12 @@ fn set_saved<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, host: &Object<'js>
     let here = Rc::clone(session);
     let threw = move |name: String, error: Value<'js>| here.saved_threw(&name, &error);
     host.set("savedThrew", Function::new(ctx.clone(), threw)?)
+}
+
+/// A count as scripts have it.
+#[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2^53")]
+fn float(count: u64) -> f64 {
+    count as f64
 }
 
 fn agent_hook<'js>(ctx: &Ctx<'js>, session: &Rc<Session<'js>>, scope: &Rc<Scope>) -> Result<Function<'js>> {

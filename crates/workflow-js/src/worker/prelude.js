@@ -130,6 +130,16 @@
     return host.copyValue(value, name);
   };
 
+  // What is spent is known whenever a call comes back; a total is absent where nothing limits it.
+  const total = host.maxTokens ?? null;
+  const spent = () => host.spent();
+  const remaining = () => {
+    if (total === null) return Infinity;
+    const left = total - host.spent();
+    return left > 0 ? left : 0;
+  };
+  const budget = { total, spent: freeze(spent), remaining: freeze(remaining) };
+
   // The clock stands where the run began, and chance is made from its seed, so that a run which is resumed sees the
   // same. Everything else about dates is the engine's own, and its constructor is out of reach.
   const EngineDate = Date;
@@ -157,7 +167,7 @@
 
   const mute = () => host.consoleUsed();
   const console = freeze({ log: freeze(mute), info: mute, warn: mute, error: mute, debug: mute, trace: mute });
-  const globals = { agent: host.agent, parallel, pipeline, phase: host.phase, log: host.log, workflow, console };
+  const globals = { agent: host.agent, parallel, pipeline, phase: host.phase, log: host.log, workflow, budget, console };
   for (const name of ownKeys(globals)) {
     freeze(globals[name]);
     defineProperty(globalThis, name, { value: globals[name], writable: true, configurable: true, enumerable: false });
@@ -165,6 +175,7 @@
 
   return {
     fail,
+    codeOf: (value) => (isFatal(value) ? value.code : ''),
     site: () => new PlainError().stack,
     wellFormed: (text) => apply(toWellFormed, text, []),
   };

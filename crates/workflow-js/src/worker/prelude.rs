@@ -23,6 +23,7 @@ const EXOTIC: [(&str, &str); 9] = [
 /// Everything that a worker later uses of the script's realm, captured before the script runs.
 pub(super) struct Prelude<'js> {
     fail: Function<'js>,
+    code_of: Function<'js>,
     site: Function<'js>,
     well_formed: Function<'js>,
     plain: Vec<(&'static str, Object<'js>)>,
@@ -45,6 +46,7 @@ impl<'js> Prelude<'js> {
         exotic.extend(bytes.get_prototype().map(|all| ("a typed array", all)));
         Ok(Self {
             fail: parts.get("fail")?,
+            code_of: parts.get("codeOf")?,
             site: parts.get("site")?,
             well_formed: parts.get("wellFormed")?,
             plain: PLAIN.into_iter().map(prototype).collect::<Result<_>>()?,
@@ -55,6 +57,12 @@ impl<'js> Prelude<'js> {
     /// A fatal error, as scripts see it.
     pub(super) fn error(&self, code: &str, message: &str) -> Result<Value<'js>> {
         self.fail.call((code, message))
+    }
+
+    /// The code of a fatal error; absent for anything else.
+    pub(super) fn code_of(&self, value: &Value<'js>) -> Option<String> {
+        let code: String = self.code_of.call((value.clone(),)).ok()?;
+        (!code.is_empty()).then_some(code)
     }
 
     /// The stack trace of where the script is; absent if the script made it something else.

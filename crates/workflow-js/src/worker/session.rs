@@ -24,6 +24,10 @@ pub(super) struct Session<'js> {
     pub(super) ctx: Ctx<'js>,
     pub(super) setup: Setup,
     pub(super) max_total_agents: u64,
+    /// How many tokens the run's members may use.
+    pub(super) max_tokens: Option<u64>,
+    /// How many they had used at the last reply.
+    pub(super) spent: Cell<u64>,
     pub(super) control: Arc<Control>,
     pub(super) script: Load,
     pub(super) prelude: OnceCell<Prelude<'js>>,
@@ -182,7 +186,10 @@ impl<'js> Session<'js> {
 
     fn handle(&self, message: ToWorker) -> Result<()> {
         match message {
-            ToWorker::Reply { seq, reply } => self.handle_reply(seq, reply),
+            ToWorker::Reply { seq, reply, spent } => {
+                self.spent.set(spent);
+                self.handle_reply(seq, reply)
+            }
             ToWorker::Saved(saved) => self.got_saved(saved),
             ToWorker::Cancel => {
                 let mut promises = self.calls.borrow_mut().abandon();

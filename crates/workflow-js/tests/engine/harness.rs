@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use weft_observe::Subscription;
 use weft_workflow::{
-    ObservationChecker, ObservationKind, RunResult, StartError, StartRequest, WorkflowEngine, WorkflowObservation,
-    WorkflowRun,
+    ObservationChecker, ObservationKind, RunLimits, RunResult, StartError, StartRequest, WorkflowEngine,
+    WorkflowObservation, WorkflowRun,
 };
 use weft_workflow_js::{EngineConfig, JsEngine, WorkerCommand};
 
@@ -84,7 +84,7 @@ impl Harness {
             meta: Some(json!({ "name": "test", "description": "a test" })),
             args: None,
             provider: None,
-            max_total_agents: None,
+            limits: RunLimits::default(),
             depth: 0,
             origin: None,
             saved: None,

@@ -33,11 +33,12 @@ async fn throws(expression: &str, code: &str, part: &str) {
 async fn a_script_sees_the_hooks_and_the_language_and_nothing_else() {
     let script = "const names = ['process', 'require', 'fetch', 'import', 'setTimeout', 'setInterval', 'queueMicrotask', 'std', 'os',
         'performance', 'navigator', 'WebAssembly', 'SharedArrayBuffer', 'Atomics', 'DOMException', 'print', 'scriptArgs', 'gc',
-        'module', 'exports', 'window', 'self', 'body', 'budget'];
+        'module', 'exports', 'window', 'self', 'body'];
         return [names.filter(name => typeof globalThis[name] !== 'undefined'), Object.keys(globalThis),
-          ['agent', 'parallel', 'pipeline', 'phase', 'log', 'workflow'].map(name => typeof globalThis[name] + Object.isFrozen(globalThis[name])),
+          ['agent', 'parallel', 'pipeline', 'phase', 'log', 'workflow', 'budget'].map(name => typeof globalThis[name] + Object.isFrozen(globalThis[name])),
           typeof args, typeof Date.now(), typeof Math.random(), eval('1+1')]";
-    let hooks = vec!["functiontrue"; 6];
+    let mut hooks = vec!["functiontrue"; 6];
+    hooks.push("objecttrue");
     returns(script, json!([[], ["args"], hooks, "undefined", "number", "number", 2])).await;
 }
 

@@ -43,7 +43,7 @@ async fn g75_the_cap_of_agents_is_exact() {
 async fn a_request_may_lower_the_cap_of_agents() {
     let harness = Harness::new();
     let mut request = harness.request("await agent('a'); await agent('b'); await agent('c')");
-    request.max_total_agents = Some(2);
+    request.limits.agents = Some(2);
     let result = harness.run_request(request).await;
     assert!(error_of(&result).contains("at most 2 times"));
     assert_eq!(result.agents_started, 2);
@@ -161,7 +161,7 @@ async fn the_cpu_time_of_all_slices_is_limited() {
     let harness = Harness::with(config);
     let script = "for (;;) { for (let i = 0; i < 1e6; i++); await agent('x'); }";
     let mut request = harness.request(script);
-    request.max_total_agents = Some(1_000);
+    request.limits.agents = Some(1_000);
     let result = harness.run_request(request).await;
     let error = error_of(&result);
     assert_eq!(

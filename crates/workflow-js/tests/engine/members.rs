@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use weft_types::SessionId;
-use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members};
+use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members, Spent};
 
 /// What the members of a test did, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,7 @@ struct Shared {
     counts: watch::Sender<Counts>,
     gates: Mutex<HashMap<String, CancellationToken>>,
     requests: watch::Sender<Vec<MemberRequest>>,
+    spent: Mutex<Spent>,
 }
 
 impl FakeMembers {
@@ -44,6 +45,7 @@ impl FakeMembers {
                 counts: watch::Sender::new(Counts::default()),
                 gates: Mutex::default(),
                 requests: watch::Sender::new(Vec::new()),
+                spent: Mutex::default(),
             }),
         }
     }
@@ -135,6 +137,10 @@ impl Members for FakeMembers {
         }
         .boxed()
     }
+
+    fn spent(&self) -> Spent {
+        *lock(&self.shared.spent)
+    }
 }
 
 /// Counts a start whose future is dropped.
@@ -159,6 +165,19 @@ struct FakeMember {
 impl FakeMember {
     fn has(&self, word: &str) -> bool {
         self.words.iter().any(|found| found == word)
+    }
+
+    /// What the words `tokens:N` and `cents:N` say.
+    fn spend(&self) {
+        for word in &self.words {
+            let amount = |kind: &str| {
+                word.strip_prefix(kind)
+                    .map(|amount| amount.parse::<u32>().expect("a number"))
+            };
+            let mut spent = lock(&self.shared.spent);
+            spent.tokens += u64::from(amount("tokens:").unwrap_or(0));
+            spent.cost_usd += f64::from(amount("cents:").unwrap_or(0)) / 100.0;
+        }
     }
 
     async fn outcome(&self) -> Result<MemberResult, MemberError> {
@@ -211,6 +230,7 @@ impl Member for FakeMember {
         let member = self.clone();
         async move {
             let result = member.outcome().await;
+            member.spend();
             member.shared.count(|counts| counts.at_work -= 1);
             result
         }

@@ -98,7 +98,7 @@ async fn members_of_saved_workflows_count_towards_the_runs_limit() {
         "await agent('1'); return await workflow('two')",
         &[("two", "await agent('2'); return await agent('3')")],
     );
-    request.max_total_agents = Some(2);
+    request.limits.agents = Some(2);
     let result = harness.run_request(request).await;
     assert!(error_of(&result).contains("at most 2 times"), "{:?}", result.error);
     assert_eq!(result.agents_started, 2);

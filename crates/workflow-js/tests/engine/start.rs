@@ -214,12 +214,12 @@ async fn the_rest_of_a_request_is_tested_after_the_script() {
         "\"nobody\"",
     );
     refuses(
-        |request| request.max_total_agents = Some(0),
+        |request| request.limits.agents = Some(0),
         StartErrorCode::InvalidArgument,
-        "max_total_agents is 0, expected 1 to 1000",
+        "limits.agents is 0, expected 1 to 1000 (max_total_agents)",
     );
     refuses(
-        |request| request.max_total_agents = Some(1_001),
+        |request| request.limits.agents = Some(1_001),
         StartErrorCode::InvalidArgument,
         "expected 1 to 1000",
     );
@@ -232,7 +232,7 @@ async fn the_rest_of_a_request_is_tested_after_the_script() {
         |request| {
             request.script = "let = ;".into();
             request.provider = Some("nobody".into());
-            request.max_total_agents = Some(0);
+            request.limits.agents = Some(0);
         },
         StartErrorCode::ScriptParse,
         "script does not parse",

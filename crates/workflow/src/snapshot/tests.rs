@@ -190,3 +190,41 @@ fn g67_after_the_end_members_still_close_and_nothing_else_happens() {
     assert!(run.is_over() && !run.apply(&run_end()));
     assert_eq!((run.phase(), counts(&run)), (None, (0, 0, 1)));
 }
+
+#[test]
+fn members_are_counted_by_their_phase_and_the_number_of_phases_is_bounded() {
+    let mut snapshot = snapshot();
+    let of = |seq: u64, phase: Option<&str>| ObservationKind::AgentStart {
+        seq,
+        label: String::new(),
+        phase: phase.map(str::to_owned),
+        child_id: "c".into(),
+    };
+    let ended = |seq: u64, phase: Option<&str>| ObservationKind::AgentEnd {
+        seq,
+        label: String::new(),
+        phase: phase.map(str::to_owned),
+        child_id: "c".into(),
+        outcome: MemberOutcome::Failed,
+    };
+    for kind in [of(1, Some("a")), of(2, None), of(3, Some("a")), ended(1, Some("a"))] {
+        snapshot.apply(&kind);
+    }
+    let shown = |phase: &PhaseCounts| (phase.title.clone(), phase.running, phase.failed);
+    let phases: Vec<_> = snapshot.phases().iter().map(shown).collect();
+    assert_eq!(phases, [(Some("a".into()), 1, 1), (None, 1, 0)]);
+    for seq in 4..1_000 {
+        snapshot.apply(&of(seq, Some(&format!("phase {seq}"))));
+        snapshot.apply(&ended(seq, Some(&format!("phase {seq}"))));
+    }
+    assert_eq!(snapshot.phases().len(), MAX_PHASES);
+    assert_eq!(counts(&snapshot), (0, 997, 0), "none is lost");
+    assert_eq!(snapshot.earlier_phases().failed, 996 - (MAX_PHASES as u64 - 2));
+    let last = snapshot.phases().last().and_then(|phase| phase.title.clone());
+    assert_eq!(last.as_deref(), Some("phase 999"), "the present ones are kept");
+    assert_eq!(
+        snapshot.phases()[0].title.as_deref(),
+        Some("a"),
+        "and those in which somebody runs"
+    );
+}

@@ -418,11 +418,40 @@ pub(crate) static WORKFLOW_WALL: Setting = millis(
 );
 pub(crate) static WORKFLOW_AGENT_TIME: Setting = millis(
     "workflow.max_agent_time",
-    30 * MINUTE,
+    6 * HOUR,
     SECOND,
     7 * 24 * HOUR,
-    "How long one member may take; then it counts as failed and the run goes on.",
+    "How long one member may take, however busy it is; then it counts as failed and the run goes on.",
 );
+pub(crate) static WORKFLOW_STALL_AFTER: Setting = millis(
+    "workflow.stall_after",
+    2 * MINUTE,
+    SECOND,
+    24 * HOUR,
+    "After how long without any activity a run's card shows a member as stalled. Waiting for the user's answer is none.",
+);
+pub(crate) static WORKFLOW_MAX_STALL: Setting = millis(
+    "workflow.max_stall",
+    30 * MINUTE,
+    0,
+    7 * 24 * HOUR,
+    "How long a member may go without any activity; then it counts as failed and the run goes on. \"0s\" is no limit.",
+);
+pub(crate) static WORKFLOW_TOKENS: Setting = of_process(count(
+    "workflow.max_tokens",
+    0,
+    0,
+    1_000_000_000_000,
+    "Tokens that the members of one run may use, and the agents below them, requests and answers together; then no \
+     further one is started. 0 is no limit.",
+));
+pub(crate) static WORKFLOW_COST: Setting = of_process(count(
+    "workflow.max_cost_cents",
+    0,
+    0,
+    100_000_000,
+    "US cents that they may cost, as far as prices are known; then no further one is started. 0 is no limit.",
+));
 pub(crate) static WORKFLOW_NARRATION: Setting = count(
     "workflow.max_narration_per_second",
     100,
@@ -623,6 +652,10 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &WORKFLOW_SANDBOX,
     &WORKFLOW_WALL,
     &WORKFLOW_AGENT_TIME,
+    &WORKFLOW_STALL_AFTER,
+    &WORKFLOW_MAX_STALL,
+    &WORKFLOW_TOKENS,
+    &WORKFLOW_COST,
     &WORKFLOW_NARRATION,
     &WORKFLOW_GRACE,
     &WORKFLOW_HEAP,

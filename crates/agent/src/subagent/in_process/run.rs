@@ -79,7 +79,7 @@ pub(super) struct Work {
     /// Tells those who observe children of the end.
     pub(super) announced: Announced,
     /// Tells the starter what the agent does.
-    pub(super) watch: Option<[Subscription; 2]>,
+    pub(super) watch: Option<[Subscription; 3]>,
     /// Catches the answer in a schema, if one is asked for.
     pub(super) capture: Option<Arc<Capture>>,
     /// Keeps the tool for it registered.

@@ -56,6 +56,7 @@ impl Family {
             cwd: "/srv/project".into(),
             depth: 0,
             subagents: Arc::default(),
+            models: Arc::new(models.clone()),
             model: Arc::default(),
             permissions: Arc::default(),
             approver: None,
@@ -86,6 +87,7 @@ impl Family {
             run_name: None,
             call: None,
             activity: None,
+            spending: None,
             cancel: CancellationToken::new(),
         }
     }

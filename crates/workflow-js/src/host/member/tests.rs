@@ -19,6 +19,7 @@ fn judges(end: End, has_schema: bool, over: bool, outcome: MemberOutcome, reply:
         Reply::Value(value) => format!("value {value}"),
         Reply::Nothing => "nothing".into(),
         Reply::StartFailed(why) => format!("start failed: {why}"),
+        Reply::Exhausted(why) => format!("exhausted: {why}"),
         Reply::ResultFailed(why) => format!("result failed: {why}"),
     };
     assert_eq!(found, reply);

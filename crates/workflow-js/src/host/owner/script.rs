@@ -4,7 +4,7 @@
 //! once more.
 
 use futures::FutureExt;
-use weft_workflow::{MemberRequest, ObservationKind};
+use weft_workflow::{Limit, MemberRequest, ObservationKind};
 
 use super::{Owner, Verdict};
 use crate::EngineConfig;
@@ -21,7 +21,7 @@ const CLOSING_BYTES: usize = 256;
 
 impl Owner {
     /// Deals with a message of the worker; a verdict is its last.
-    pub(super) fn on_message(&mut self, message: FromWorker) -> Option<Verdict> {
+    pub(super) fn on_message(&mut self, message: FromWorker, worker: &Connection) -> Option<Verdict> {
         match message {
             FromWorker::Phase { title } => {
                 let title = cut_chars(&title, self.config.max_phase_chars);
@@ -45,7 +45,7 @@ impl Owner {
                     phase: call.phase.map(|phase| cut_chars(&phase, self.config.max_phase_chars)),
                     ..call
                 });
-                self.start_members();
+                self.start_members(worker);
             }
             FromWorker::Saved { name } => {
                 if let Err(problem) = self.look_up_saved(name) {
@@ -69,7 +69,7 @@ impl Owner {
 
     fn check_call(&self, call: &Call) -> Result<(), String> {
         let (seq, last, in_flight) = (call.seq, self.last_seq, self.config.max_calls_in_flight);
-        if seq <= last || seq > self.terms.max_total_agents {
+        if seq <= last || seq > self.max_total_agents() {
             return Err(format!("a call has the number {seq}, after {last}"));
         }
         if self.board.len() >= in_flight {
@@ -93,9 +93,10 @@ impl Owner {
         self.claim(Verdict::Finished(finished))
     }
 
-    /// Starts as many members as there are slots for.
-    pub(super) fn start_members(&mut self) {
+    /// Starts as many members as there are slots for; none once what the run may spend is spent.
+    pub(super) fn start_members(&mut self, worker: &Connection) {
         while !self.is_over()
+            && !self.refuse_exhausted(worker)
             && let Some(call) = self.board.next()
         {
             let request = MemberRequest {
@@ -121,15 +122,44 @@ impl Owner {
         while self.tasks.try_join_next().is_some() {}
     }
 
+    /// Refuses the calls in line if the run has spent what it may.
+    fn refuse_exhausted(&mut self, worker: &Connection) -> bool {
+        let Some(limit) = self.members.spent().exhausts(&self.terms.limits) else {
+            return false;
+        };
+        for seq in self.board.refuse_queue() {
+            self.refused.get_or_insert(limit);
+            self.reply(worker, seq, Reply::Exhausted(self.exhaustion(limit)));
+        }
+        true
+    }
+
+    fn exhaustion(&self, limit: Limit) -> String {
+        let (limits, spent) = (&self.terms.limits, self.members.spent());
+        match limit {
+            Limit::Cost => format!(
+                "the agents of this run have cost {:.2} US dollars, and the limit is {} cents (max_cost_cents)",
+                spent.cost_usd,
+                limits.cost_cents.unwrap_or_default()
+            ),
+            _ => format!(
+                "the agents of this run have used {} tokens, and the limit is {} (max_tokens)",
+                spent.tokens,
+                limits.tokens.unwrap_or_default()
+            ),
+        }
+    }
+
     /// Answers a call of the script. One whose script is over is not missed.
     pub(super) fn reply(&self, worker: &Connection, seq: u64, reply: Reply) {
         if self.is_over() {
             return;
         }
-        if let Err(error) = worker.send(&ToWorker::Reply { seq, reply }) {
+        let spent = self.members.spent().tokens;
+        if let Err(error) = worker.send(&ToWorker::Reply { seq, reply, spent }) {
             let reply = Reply::ResultFailed(error.to_string());
             // An error fits.
-            drop(worker.send(&ToWorker::Reply { seq, reply }));
+            drop(worker.send(&ToWorker::Reply { seq, reply, spent }));
         }
     }
 }
