@@ -207,7 +207,8 @@ impl Daemon {
         }
     }
 
-    fn request(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {
+    /// Sends a request and passes over every line up to its answer.
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {
         let id = self.send(method, params)?;
         loop {
             let line = self.line()?;

@@ -1,10 +1,12 @@
 //! Progress on its way out: how much, how late, and with a client that does not read.
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use serde_json::json;
 
 use super::Programs;
 use super::daemon::{Daemon, is_answer};
@@ -13,6 +15,8 @@ use super::start::kib_as_mib;
 use crate::command;
 
 const REPORTS: u32 = 100_000;
+/// Lines whose latency is measured.
+const LINES: u32 = 200;
 
 fn flood(reports: u32) -> String {
     format!("for (let i = 0; i < {reports}; i++) phase('phase ' + (i % 1000));\nreturn {reports};")
@@ -103,40 +107,54 @@ fn bare_rate(programs: &Programs, lines: &[String]) -> anyhow::Result<f64> {
     ))
 }
 
-/// From `log()` in the script to the frame at the client. The script's clock has whole milliseconds, so
-/// that the figure is half a millisecond too high on the average.
+/// From opening a member's gate to the frame of the line that the script logs next. A script has no clock, so the client's
+/// measures all of this: the gate, the member's end, the script, and the report, which by itself is faster.
 pub(crate) fn latency(programs: &Programs, figures: &mut Figures) -> anyhow::Result<()> {
-    println!("latency: one log line, from the script to the frame, 200 lines");
-    let script =
-        "for (let i = 0; i < 200; i++) { await agent('m ' + i); log('line ' + i + ' at ' + Date.now()); }\nreturn 1;";
-    let mut daemon = Daemon::spawn(&programs.weft, script)?;
-    let (mut late, mut latest) = (Vec::new(), None);
-    daemon.turn(|line| {
-        // A card repeats its latest log line in the updates that follow.
-        if let Some((number, sent)) = stamp(&line.text).filter(|(number, _)| latest.is_none_or(|last| *number > last)) {
-            latest = Some(number);
-            late.push(now().saturating_sub(Duration::from_millis(sent)));
+    println!("latency: a member's gate is opened, its script logs a line, the frame is there; {LINES} lines");
+    let home = Daemon::home()?;
+    let mut daemon = Daemon::spawn_on(&programs.weft, home.path(), &gated()?)?;
+    let session = daemon.session()?;
+    let prompt = daemon.prompt(&session)?;
+    let mut late = Vec::new();
+    for number in 0..LINES {
+        let gate = json!({"gate": format!("m{number}")});
+        daemon.request("_weft/scripted/gate/wait", &gate)?;
+        let opened = Instant::now();
+        daemon.send("_weft/scripted/gate/open", &gate)?;
+        let wanted = format!("Latest: line {number}.");
+        loop {
+            let line = daemon.line()?;
+            anyhow::ensure!(!is_answer(&line, prompt), "the turn ended before line {number}");
+            if line.text.contains(&wanted) {
+                late.push(line.at - opened);
+                break;
+            }
         }
-    })?;
-    anyhow::ensure!(late.len() >= 50, "only {} log lines arrived", late.len());
+    }
+    daemon.frames_until(prompt, || {})?;
     let took = median(late);
     figures.judge("median", &ms(took), "< 2 ms", took < Duration::from_millis(2));
     Ok(())
 }
 
-/// The number of a log line and when it was written.
-fn stamp(line: &str) -> Option<(u64, u64)> {
-    let (number, rest) = line.split_once("Latest: line ")?.1.split_once(" at ")?;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    Some((number.parse().ok()?, digits.parse().ok()?))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the script's clock is the system's, so this one must be too"
-)]
-fn now() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+/// A model that calls a workflow whose members answer when their gates are opened.
+fn gated() -> anyhow::Result<String> {
+    let script = format!(
+        "export const meta = {{ name: 'bench', description: 'bench' }};\n\
+         for (let i = 0; i < {LINES}; i++) {{ await agent('go', {{ label: 'm' + i }}); log('line ' + i + '.'); }}\n\
+         return 1;\n"
+    );
+    let mut model = format!(
+        "[[reply]]\nrole = \"main\"\nstep = 1\n[[reply.tool_call]]\nid = \"call\"\nname = \"workflow\"\n\
+         arguments = {{ script = {script:?} }}\n[[reply]]\nrole = \"main\"\nstep = 2\ntext = \"done\"\n"
+    );
+    for number in 0..LINES {
+        writeln!(
+            model,
+            "[[reply]]\nlabel = \"m{number}\"\ngate = \"m{number}\"\ntext = \"ok\""
+        )?;
+    }
+    Ok(model)
 }
 
 /// A client that does not read for ten seconds while reports pour in.
