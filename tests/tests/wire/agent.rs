@@ -62,8 +62,8 @@ impl Agent {
         let home = tempfile::tempdir().expect("a folder can be made");
         let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         for file in [
-            "clients/scenario/config.toml",
-            "clients/scenario/tour.js",
+            "clients/tour/config.toml",
+            "clients/tour/tour.js",
             "tests/wire/model.toml",
         ] {
             let from = own.join(file);
