@@ -29,22 +29,19 @@ impl Scene {
     /// Opens a session whose model runs `script` as a workflow; `acp:far` is an agent that answers by `far_model`,
     /// reached by `wrapper`, a shell script in which `"$@"` starts it.
     async fn open(script: &str, far_model: &str, wrapper: &str) -> Self {
+        Self::open_for(json!({}), script, far_model, wrapper).await
+    }
+
+    /// The same for a client that can do this.
+    async fn open_for(client_can: Value, script: &str, far_model: &str, wrapper: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
         for name in ["near", "far", "work"] {
             std::fs::create_dir(path(name)).expect("a folder");
         }
-        let command = json!(["/bin/sh", "-c", wrapper, path("wrapper"), program(), "acp"]);
-        let environment = format!(
-            "export WEFT_HOME={}\ncd {}\n{wrapper}",
-            path("far").display(),
-            path("far").display()
-        );
-        let command = {
-            let mut command = command;
-            command[2] = json!(environment);
-            command
-        };
+        let far = path("far");
+        let wrapped = format!("export WEFT_HOME={0}\ncd {0}\n{wrapper}", far.display());
+        let command = json!(["/bin/sh", "-c", wrapped, "wrapper", program(), "acp"]);
         let near = format!("{SCRIPTED}[agents.far]\ncommand = {command}\nstartup_timeout = \"20s\"\n");
         let model = "[[reply]]\nrole = \"main\"\nstep = 1\n[[reply.tool_call]]\nid = \"call-1\"\nname = \"workflow\"\n\
                      arguments = { script = { file = \"run.js\" } }\n[[reply]]\nrole = \"main\"\nstep = 2\ntext = \"done\"\n";
@@ -66,7 +63,7 @@ impl Scene {
             ..WireCommand::new(program()).arg("acp").env("WEFT_HOME", path("near"))
         };
         let mut client = WireClient::spawn(&command).expect("the agent starts");
-        let hello = json!({"protocolVersion": 1, "clientCapabilities": {}});
+        let hello = json!({"protocolVersion": 1, "clientCapabilities": client_can});
         client.request("initialize", hello).await.expect("initialized");
         let wish = json!({"cwd": path("work"), "mcpServers": []});
         let opened = client.request("session/new", wish).await.expect("opened");
@@ -340,4 +337,79 @@ async fn a_pipe_that_stalls_only_takes_time() {
     assert_eq!(answer["stopReason"], "end_turn");
     assert!(scene.card().contains("There are 3."), "{}", scene.card());
     scene.finish().await;
+}
+
+#[tokio::test]
+async fn a_client_that_knows_subagents_is_shown_the_other_agent_as_a_session_and_asked_there() {
+    let script = "return await agent('Count.', { provider: 'acp:far', label: 'counter' });";
+    let mut scene = Scene::open_for(json!({"subagents": {}}), script, COUNTS, "exec \"$@\"").await;
+    scene.client.answer_permissions([PermissionAnswer::AllowOnce]);
+    let (_, card) = scene.run().await;
+    assert!(card.contains("There are 3."), "{card}");
+    let updates = scene.updates();
+    let announced = updates
+        .iter()
+        .find(|update| update["sessionUpdate"] == "subagent_update");
+    assert_eq!(announced.expect("it is announced")["title"], "counter");
+    let call = updates
+        .iter()
+        .find(|update| update["sessionUpdate"] == "tool_call" && update["toolCallId"] == "count");
+    let call = call.expect("its call has a card");
+    assert_eq!(
+        (&call["title"], &call["kind"]),
+        (&json!("echo 3 files"), &json!("execute"))
+    );
+    let is_said = updates
+        .iter()
+        .any(|update| update["sessionUpdate"] == "agent_message_chunk" && update["content"]["text"] == "I count.");
+    assert!(is_said, "what it says is shown as it comes");
+    scene.finish().await;
+}
+
+#[tokio::test]
+async fn the_doctor_tells_who_is_there_and_what_to_mend() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (home, far) = (folder.path().join("home"), folder.path().join("far"));
+    for (path, agents) in [
+        (
+            &home,
+            format!(
+                "[agents.well]\ncommand = [\"/usr/bin/env\", \"WEFT_HOME={}\", \"{}\", \"acp\"]\n\
+             [agents.ill]\ncommand = [\"/bin/sh\", \"-c\", \"echo no key >&2; exit 4\"]\n\
+             [agents.off]\ncommand = [\"/nowhere\"]\nenabled = false\n",
+                far.display(),
+                program().display()
+            ),
+        ),
+        (&far, String::new()),
+    ] {
+        std::fs::create_dir(path).expect("a folder");
+        std::fs::write(path.join("config.toml"), format!("{SCRIPTED}{agents}")).expect("written");
+        std::fs::write(path.join("model.toml"), COUNTS).expect("written");
+    }
+    let mut doctor = tokio::process::Command::new(program());
+    doctor
+        .args(["doctor", "--json"])
+        .env("WEFT_HOME", &home)
+        .current_dir(folder.path());
+    let told = doctor.output().await.expect("it runs").stdout;
+    let told: Value = serde_json::from_slice(&told).expect("JSON");
+    let checks = told["checks"].as_array().expect("checks").iter();
+    let mut agents: Vec<&Value> = checks.filter(|check| check["check"] == "agents").collect();
+    agents.sort_by_key(|check| check["status"].to_string());
+    let [ill, well] = agents[..] else { panic!("{agents:#?}") };
+    assert_eq!((&ill["status"], &well["status"]), (&json!("fail"), &json!("ok")));
+    let found = |check: &Value| check["found"].as_str().expect("text").to_owned();
+    assert!(
+        found(ill).contains("ended (exit status 4); it printed: no key"),
+        "{ill}"
+    );
+    assert!(
+        ill["mend"]
+            .as_str()
+            .expect("a mend")
+            .contains("run the command in a terminal"),
+        "{ill}"
+    );
+    assert!(found(well).starts_with("acp:well is weft "), "{well}");
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use weft_agent::{Agent, AgentTool, ChildObservation, SubagentLimits, Subagents, children_in};
 use weft_observe::Subscription;
 use weft_session::Session;
+use weft_tools::Tool as _;
 use weft_types::{CallId, EventBody, SessionId, TurnEnd, text_of};
 
 use crate::support::{Family, TestTool, World, alive_tasks, last_end, say};
@@ -106,6 +107,31 @@ fn calls_agent(arguments: &Value) -> String {
     format!(
         "[[reply]]\nrole = \"main\"\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"agent\"\narguments_text = '{arguments}'\n"
     )
+}
+
+#[test]
+fn a_model_is_told_of_other_providers_only_if_there_are_any() {
+    let provider = |tool: AgentTool| tool.spec().parameters["properties"]["provider"].clone();
+    assert_eq!(provider(AgentTool::default()), Value::Null);
+    let tool = AgentTool {
+        providers: vec!["acp:far".to_owned()],
+    };
+    assert_eq!(provider(tool)["enum"], json!(["acp:far"]));
+}
+
+#[tokio::test]
+async fn a_call_may_name_one_of_the_providers() {
+    let script = calls_agent(&json!({ "prompt": "go", "provider": "acp:far" })) + MAIN_ENDS;
+    let scene = Scene::with(&script, |family| {
+        let offering = AgentTool {
+            providers: vec!["acp:far".to_owned()],
+        };
+        family.tools = family.tools.layer();
+        family.tools.register(Arc::new(offering)).expect("a good tool").keep();
+    });
+    assert_eq!(scene.world.prompt("go").await, TurnEnd::Completed);
+    let (text, failed, _) = result(scene.world.agent.session(), "c1");
+    assert!(failed && text.contains("there is no provider \"acp:far\""), "{text}");
 }
 
 const MAIN_ENDS: &str = "[[reply]]\nrole = \"main\"\nstep = 2\ntext = \"done\"\n";

@@ -64,6 +64,25 @@ async fn specs_are_in_order_of_registration_outer_layers_first_and_stable() {
     assert_eq!(names(&root), ["read", "write", "bash"]);
 }
 
+#[test]
+fn no_model_is_told_of_an_unlisted_tool_which_still_presents_calls() {
+    let root = empty();
+    TestTool::idle("read").join(&root);
+    let mut tool = TestTool::idle("far");
+    tool.call_view = Box::new(|_| {
+        Some(CallView::Generic {
+            title: "far away".to_owned(),
+            kind: ToolKind::Other,
+            raw_input: None,
+            content: Vec::new(),
+            locations: Vec::new(),
+        })
+    });
+    root.register_unlisted(Arc::new(tool)).expect("a good tool").keep();
+    assert_eq!(names(&root), ["read"]);
+    assert_eq!(root.layer().present_call("far", "{}").title(), "far away");
+}
+
 #[tokio::test]
 async fn dropping_a_registration_unregisters_but_not_for_calls_under_way() {
     let root = empty();
