@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use weft_replay::{Exit, PermissionAnswer, WireClient, WireCommand, WireLimits, t_check};
 use weft_tests::program;
 
-const SCRIPTED: &str = "model = \"scripted/m\"\n[providers.scripted]\nkind = \"scripted\"\nscript = \"model.toml\"\n";
+const SCRIPTED: &str = "model = \"scripted/m\"\npermissions.allow = [\"workflow\"]\n[providers.scripted]\nkind = \"scripted\"\nscript = \"model.toml\"\n";
 
 /// What the far agent does: it says something, runs a command that it asks about, and says what came of it.
 const COUNTS: &str = "\

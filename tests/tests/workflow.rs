@@ -17,7 +17,7 @@ fn agent(home: &Path, script: &str, settings: &str) -> WireClient {
 /// The same with one more line in the members' reply.
 fn gated(home: &Path, script: &str, settings: &str, member: &str) -> WireClient {
     let config = format!(
-        "model = \"scripted/m\"\n{settings}\n[providers.scripted]\nkind = \"scripted\"\nscript = \"model.toml\"\n"
+        "model = \"scripted/m\"\npermissions.allow = [\"workflow\"]\n{settings}\n[providers.scripted]\nkind = \"scripted\"\nscript = \"model.toml\"\n"
     );
     let model = format!(
         "[[reply]]\nrole = \"main\"\nstep = 1\n[[reply.tool_call]]\nid = \"call-1\"\nname = \"workflow\"\n\

@@ -253,6 +253,8 @@ pub(crate) enum DocsPart {
     Configuration,
     /// Tools as the model sees them.
     Tools,
+    /// What a workflow script has.
+    Script,
 }
 
 #[cfg(test)]

@@ -181,6 +181,14 @@ pub(crate) fn further_words(request: &ApprovalRequest) -> Vec<String> {
         Access::Execute(command) if command.text.len() > SHORT_COMMAND || command.text.contains('\n') => {
             words.push(fenced(&command.text));
         }
+        Access::Script(script) => {
+            if !script.about.is_empty() {
+                words.push(fenced(&script.about.join("\n")));
+            }
+            if !script.text.is_empty() {
+                words.push(fenced(&script.text));
+            }
+        }
         Access::Read(places) | Access::Edit(places)
             if places.len() > 1 || places.iter().any(|place| !place.is_inside) =>
         {

@@ -55,7 +55,9 @@ impl Turns {
         });
         let places = accesses.flat_map(|access| match access {
             Access::Read(places) | Access::Edit(places) => places,
-            Access::Harmless | Access::Execute(_) | Access::Fetch { .. } | Access::Other => Vec::new(),
+            Access::Harmless | Access::Execute(_) | Access::Fetch { .. } | Access::Script(_) | Access::Other => {
+                Vec::new()
+            }
         });
         places.map(|place| place.path).collect()
     }

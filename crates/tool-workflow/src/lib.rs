@@ -29,5 +29,6 @@ mod stall;
 mod tool;
 
 pub use config::WorkflowToolConfig;
+pub use description::script_reference;
 pub use invariant::RecordInvariant;
 pub use tool::WorkflowTool;

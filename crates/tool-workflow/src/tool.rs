@@ -1,22 +1,26 @@
 //! The tool itself.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use weft_agent::meta_of_run;
-use weft_tools::{CallView, Tool, ToolError, ToolExecution, ToolKind};
+use weft_tools::{Access, AccessScript, CallView, Extensions, Tool, ToolError, ToolExecution, ToolKind};
 use weft_types::{ContentBlock, RunId, ToolSpec};
-use weft_workflow::{SavedWorkflow, SavedWorkflows, WorkflowEngine, cut_for_display};
+use weft_workflow::{SavedWorkflow, SavedWorkflows, WorkflowEngine, WorkflowMeta, cut_for_display, script_digest};
 
 use crate::arguments::{self, Arguments};
-use crate::description::DESCRIPTION;
+use crate::description::description;
 use crate::progress::title_of;
 use crate::{WorkflowToolConfig, outcome, run};
 
 /// How much of the list of saved workflows the model is told, in bytes.
 const LIST_BYTES: usize = 4_096;
+/// How much is shown of a workflow's name, and of each thing that it says of itself.
+const NAME_CHARS: usize = 200;
+const ABOUT_CHARS: usize = 2_000;
 /// How much of each description.
 const SAVED_CHARS: usize = 200;
 
@@ -52,10 +56,43 @@ impl WorkflowTool {
 
     /// The contract with the model, and the saved workflows that it may run.
     fn description(&self) -> String {
-        let mut text = DESCRIPTION.to_owned();
+        let mut text = description();
         let all = self.saved.as_ref().map(|saved| saved.list()).unwrap_or_default();
         text.push_str(&saved_list(&all));
         text
+    }
+
+    /// The script of a call, and what it says of itself. One that is saved is read now, so that another text by the time of
+    /// the start is another script.
+    fn access_of(&self, arguments: Arguments<'_>) -> Access {
+        let script = match (arguments.script, arguments.saved) {
+            (Some(script), _) => Cow::Borrowed(script),
+            (None, Some(name)) => match self.saved.as_ref().map(|saved| saved.script(name)) {
+                Some(Ok(script)) => Cow::Owned(script),
+                // The call will say so.
+                _ => return Access::Harmless,
+            },
+            (None, None) => {
+                let run = arguments.resume.unwrap_or_default();
+                return Access::Script(AccessScript {
+                    name: format!("resume {run}"),
+                    about: vec![format!(
+                        "Goes on with run {run} of this conversation, with its own script."
+                    )],
+                    text: String::new(),
+                    digest: String::new(),
+                });
+            }
+        };
+        let meta = arguments.meta.and_then(|meta| WorkflowMeta::from_json(meta).ok());
+        let meta = self.engine.meta_of(&script).or(meta);
+        let name = arguments.name().or(meta.as_ref().map(|meta| meta.name.as_str()));
+        Access::Script(AccessScript {
+            name: cut_for_display(name.unwrap_or("workflow"), NAME_CHARS),
+            about: meta.as_ref().map(about).unwrap_or_default(),
+            digest: script_digest(&script),
+            text: script.into_owned(),
+        })
     }
 
     /// The card's title, a pure function of the arguments.
@@ -93,6 +130,14 @@ impl Tool for WorkflowTool {
         })
     }
 
+    fn access(&self, arguments: &Value, _lent: &Extensions) -> Access {
+        match Arguments::read(arguments) {
+            Ok(arguments) => self.access_of(arguments),
+            // It fails, and nobody needs to be asked about that.
+            Err(_) => Access::Harmless,
+        }
+    }
+
     fn render(&self, _arguments: &Value, value: &Value) -> Vec<ContentBlock> {
         vec![ContentBlock::text(outcome::render(value, self.config.result_chars))]
     }
@@ -111,6 +156,16 @@ impl Tool for WorkflowTool {
             locations: Vec::new(),
         })
     }
+}
+
+/// What a workflow says of itself, for whoever is asked about it.
+fn about(meta: &WorkflowMeta) -> Vec<String> {
+    let mut about = vec![cut_for_display(&meta.description, ABOUT_CHARS)];
+    if !meta.phases.is_empty() {
+        let titles: Vec<_> = meta.phases.iter().map(|phase| phase.title.as_str()).collect();
+        about.push(cut_for_display(&format!("Phases: {}", titles.join(", ")), ABOUT_CHARS));
+    }
+    about
 }
 
 /// What the model is told of saved workflows; nothing if there are none.

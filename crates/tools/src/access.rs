@@ -19,6 +19,8 @@ pub enum Access {
         /// The URL, as the call has it.
         url: String,
     },
+    /// Runs this script, which may start work of its own.
+    Script(AccessScript),
     /// Something of which nothing is known, such as the tool of another program.
     Other,
 }
@@ -34,6 +36,19 @@ pub struct AccessPath {
     pub is_inside: bool,
     /// Why it needs a question even where others of its kind do not, such as a file that other programs run.
     pub caution: Option<String>,
+}
+
+/// A script that a call runs. A call whose script is another one when it starts is denied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessScript {
+    /// What it is called.
+    pub name: String,
+    /// What it says of itself, a paragraph each.
+    pub about: Vec<String>,
+    /// Its text.
+    pub text: String,
+    /// What stands for exactly this text in a rule; empty if no rule can be about it.
+    pub digest: String,
 }
 
 /// A command that a call runs.
@@ -54,7 +69,7 @@ impl Access {
         match self {
             Self::Harmless => false,
             Self::Read(places) => places.iter().any(|place| !place.is_inside || place.caution.is_some()),
-            Self::Edit(_) | Self::Execute(_) | Self::Fetch { .. } | Self::Other => true,
+            Self::Edit(_) | Self::Execute(_) | Self::Fetch { .. } | Self::Script(_) | Self::Other => true,
         }
     }
 
@@ -63,7 +78,7 @@ impl Access {
         match self {
             Self::Read(places) | Self::Edit(places) => places.iter().find_map(|place| place.caution.as_deref()),
             Self::Execute(command) => command.caution.as_deref(),
-            Self::Harmless | Self::Fetch { .. } | Self::Other => None,
+            Self::Harmless | Self::Fetch { .. } | Self::Script(_) | Self::Other => None,
         }
     }
 }

@@ -74,6 +74,7 @@ impl ApprovalRequest {
                 shown.join(", ")
             }
             Access::Fetch { url } => url.clone(),
+            Access::Script(script) => script.name.clone(),
             Access::Harmless | Access::Other => String::new(),
         };
         let line = format!(

@@ -54,7 +54,7 @@ mod view;
 #[cfg(feature = "shuttle")]
 pub mod model_check;
 
-pub use access::{Access, AccessCommand, AccessPath};
+pub use access::{Access, AccessCommand, AccessPath, AccessScript};
 pub use approval::{Approval, ApprovalRequest, Approver, Asker, Question, StandingAnswer};
 pub use client_files::{ClientFileError, ClientFiles, ClientFilesHandle};
 pub use error::{ErrorCode, ToolError};

@@ -4,6 +4,8 @@ mod engine {
     mod budget;
     mod cancel;
     mod death;
+    mod dialect;
+    mod docs;
     mod harness;
     mod hooks;
     mod hostile;

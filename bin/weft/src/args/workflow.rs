@@ -62,8 +62,7 @@ pub(crate) struct WorkflowShowArgs {
 /// `weft workflow check`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each script is read and parsed as for a run, and nothing of it is run. Options of
-agent() that no agent has are found where they are written down as such.
+Each script is read and parsed as for a run, and nothing of it is run.
 
 Exit codes: 0 all can be run, 1 one cannot.")]
 pub(crate) struct WorkflowCheckArgs {

@@ -18,7 +18,7 @@ mod fold;
 
 const MODEL: &str = include_str!("../../demo/model.toml");
 const SCRIPT: &str = include_str!("../../demo/review.js");
-const CONFIG: &str = "model = \"scripted/demo\"\n[providers.scripted]\nkind = \"scripted\"\nscript = \"model.toml\"\n";
+const CONFIG: &str = "model = \"scripted/demo\"\npermissions.allow = [\"workflow\"]\n[providers.scripted]\nkind = \"scripted\"\nscript = \"model.toml\"\n";
 const PROMPT: &str = "Review lexer.rs, parser.rs, cache.rs and net.rs with a workflow.";
 
 /// How often the live picture is drawn anew, for its clock.

@@ -13,6 +13,7 @@ pub(crate) fn run(args: &DocsArgs) -> anyhow::Result<()> {
     let text = match args.part {
         DocsPart::Configuration => configuration(),
         DocsPart::Tools => tools::catalogue()?,
+        DocsPart::Script => weft_tool_workflow::script_reference(),
     };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())

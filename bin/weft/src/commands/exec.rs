@@ -176,7 +176,7 @@ impl Job<'_> {
     }
 
     async fn turn(&self, signals: &mut Signals) -> anyhow::Result<ExitCode> {
-        let denier = Arc::new(Denier::default());
+        let denier = Arc::new(Denier::allowing(self.order.call().map(|call| call.tool)));
         let agent = tokio::select! {
             agent = open::agent(self, &denier) => agent?,
             signal = signals.next() => return Ok(ExitCode::from(128 + signal)),

@@ -76,7 +76,8 @@ impl fmt::Display for PermissionMode {
 /// Whether the call is for more than looking.
 fn is_for_doing(access: &Access) -> bool {
     match access {
-        Access::Harmless | Access::Read(_) | Access::Fetch { .. } => false,
+        // What a script starts has the mode that it was started in.
+        Access::Harmless | Access::Read(_) | Access::Fetch { .. } | Access::Script(_) => false,
         Access::Edit(_) | Access::Execute(_) | Access::Other => true,
     }
 }
@@ -89,7 +90,7 @@ fn stays_inside(access: &Access) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
-    use weft_tools::{AccessCommand, AccessPath};
+    use weft_tools::{AccessCommand, AccessPath, AccessScript};
 
     use super::*;
 
@@ -100,6 +101,15 @@ mod tests {
             is_inside,
             caution: caution.then(|| "git runs it".to_owned()),
         }]
+    }
+
+    fn script() -> Access {
+        Access::Script(AccessScript {
+            name: "demo".into(),
+            about: Vec::new(),
+            text: "return 1".into(),
+            digest: "sha256:0".into(),
+        })
     }
 
     fn command(caution: bool) -> Access {
@@ -159,6 +169,7 @@ mod tests {
             "???+",
         );
         check(&Access::Other, open, "-??+");
+        check(&script(), open, "???+");
     }
 
     #[test]
@@ -183,6 +194,7 @@ mod tests {
         check(&Access::Harmless, &Ruling::Asked, "???+");
         check(&Access::Edit(place(true, false)), &Ruling::Asked, "-??+");
         check(&command(false), &Ruling::Allowed, "-+++");
+        check(&script(), &Ruling::Allowed, "++++");
         check(&Access::Read(place(false, false)), &Ruling::Allowed, "++++");
         check(&command(false), &Ruling::Unclear, "-???");
     }

@@ -119,6 +119,11 @@ fn meant(tool: &str, access: &Access, cwd: &Path) -> Option<(String, Vec<String>
         }
         Access::Edit(places) => several("changes of ", "edit", patterns_of(places, cwd, true)?),
         Access::Read(places) => several("reading ", "read", patterns_of(places, cwd, false)?),
+        Access::Script(script) if script.digest.is_empty() => None,
+        Access::Script(script) => Some((
+            format!("exactly this script of {}", code(&script.name)),
+            vec![format!("workflow({})", script.digest)],
+        )),
         Access::Fetch { url } => several("fetching ", "fetch", vec![site_of(url)?]),
     }
 }
@@ -184,7 +189,7 @@ fn code(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
-    use weft_tools::{AccessCommand, ProposedCall};
+    use weft_tools::{AccessCommand, AccessScript, ProposedCall};
 
     use super::super::rule::RuleFolders;
     use super::super::rules::{Rules, Ruling};
@@ -272,6 +277,20 @@ mod tests {
             &Access::Fetch { url: url.into() },
             Some("fetching `https://docs.rs/*`"),
         );
+        let script = |digest: &str| {
+            Access::Script(AccessScript {
+                name: "review".into(),
+                about: Vec::new(),
+                text: "return 1".into(),
+                digest: digest.into(),
+            })
+        };
+        check(
+            "workflow",
+            &script(&format!("sha256:{}", "0a".repeat(32))),
+            Some("exactly this script of `review`"),
+        );
+        check("workflow", &script(""), None);
         check("mcp__x__y", &Access::Other, Some("`mcp__x__y`"));
     }
 

@@ -38,6 +38,7 @@ enum Class {
     Edit,
     Execute,
     Fetch,
+    Script,
 }
 
 /// Which calls of the tool are meant.
@@ -48,6 +49,8 @@ enum Which {
     /// Any of these patterns: as written, and with the links in its beginning followed.
     Places(Vec<PathGlob>),
     Urls(UrlGlob),
+    /// The script with this digest.
+    Script(String),
 }
 
 /// Why a text is no rule.
@@ -72,6 +75,7 @@ pub(super) enum RuleProblem {
     NoHome,
     Scheme,
     Host,
+    Digest,
 }
 
 impl fmt::Display for RuleProblem {
@@ -84,12 +88,15 @@ impl fmt::Display for RuleProblem {
             Self::Unclosed => f.write_str("the pattern must end with `)`, and nothing may follow it"),
             Self::NoPattern => f.write_str("there is nothing between the parentheses; leave them out to mean every call"),
             Self::Patternless => f.write_str(
-                "this tool takes no pattern in parentheses; only `read`, `grep`, `glob`, `edit`, `write`, `bash` and `fetch` do",
+                "this tool takes no pattern in parentheses; only `read`, `grep`, `glob`, `edit`, `write`, `bash`, `fetch` and `workflow` do",
             ),
             Self::OpenQuote(quote) => write!(f, "the quote {quote} is not closed"),
             Self::OpenEscape => f.write_str("a backslash stands at the end, with nothing to escape"),
             Self::NoProgram => f.write_str("a pattern of commands must begin with a program"),
             Self::NoHome => f.write_str("`~` stands for your home, which is not known; write the path in full"),
+            Self::Digest => f.write_str(
+                "a workflow is meant by its digest, `sha256:` and 64 hexadecimal digits, which `weft workflow show NAME --json` tells",
+            ),
             Self::Scheme => f.write_str("the pattern of a URL must begin with `https://`, `http://` or a host"),
             Self::Host => f.write_str("the pattern of a URL must have a host, without a user's name or blanks"),
         }
@@ -142,6 +149,7 @@ impl Rule {
                 | (Some(Class::Edit), Access::Edit(_))
                 | (Some(Class::Execute), Access::Execute(_))
                 | (Some(Class::Fetch), Access::Fetch { .. })
+                | (Some(Class::Script), Access::Script(_))
         );
         of_class || self.name.is_match(tool)
     }
@@ -154,6 +162,7 @@ impl Rule {
                 (Which::Commands(words), Unit::Command(part)) => words.is_match(part),
                 (Which::Places(globs), Unit::Place(path)) => globs.iter().any(|glob| glob.is_match(path)),
                 (Which::Urls(glob), Unit::Url(url)) => glob.is_match(url),
+                (Which::Script(digest), Unit::Script(found)) => digest == found,
                 _ => false,
             }
     }
@@ -171,6 +180,7 @@ impl Rule {
                     .iter()
                     .any(|place| globs.iter().any(|glob| glob.is_match(&place.path))),
                 (Which::Urls(glob), Access::Fetch { url }) => glob.may_match(url),
+                (Which::Script(digest), Access::Script(script)) => *digest == script.digest,
                 _ => false,
             }
     }
@@ -187,6 +197,8 @@ pub(super) enum Unit<'a> {
     Command(&'a [String]),
     Place(&'a Path),
     Url(&'a str),
+    /// The digest of a script.
+    Script(&'a str),
     /// The call as a whole, of which nothing more is known.
     Call,
 }
@@ -196,6 +208,7 @@ impl Which {
         match name {
             "bash" => Ok(Self::Commands(Words::parse(pattern)?)),
             "fetch" => Ok(Self::Urls(UrlGlob::parse(pattern)?)),
+            "workflow" => script(pattern),
             "read" | "grep" | "glob" | "edit" | "write" => Ok(Self::Places(places(pattern, folders)?)),
             _ => Err(RuleProblem::Patternless),
         }
@@ -208,8 +221,18 @@ fn class_of(name: &str) -> Option<Class> {
         "edit" => Some(Class::Edit),
         "bash" => Some(Class::Execute),
         "fetch" => Some(Class::Fetch),
+        "workflow" => Some(Class::Script),
         _ => None,
     }
+}
+
+/// A script is meant by its text alone: a name could be given to any other.
+fn script(pattern: &str) -> Result<Which, RuleProblem> {
+    let digits = pattern.strip_prefix("sha256:").ok_or(RuleProblem::Digest)?;
+    let is_digest = digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_digest
+        .then(|| Which::Script(pattern.to_owned()))
+        .ok_or(RuleProblem::Digest)
 }
 
 fn places(pattern: &str, folders: &RuleFolders) -> Result<Vec<PathGlob>, RuleProblem> {

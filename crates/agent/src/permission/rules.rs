@@ -101,6 +101,7 @@ impl Rules {
                 places.iter().all(|place| some_rule(Unit::Place(&place.path)))
             }
             Access::Fetch { url } => some_rule(Unit::Url(url)),
+            Access::Script(script) => some_rule(Unit::Script(&script.digest)),
             Access::Read(_) | Access::Edit(_) | Access::Harmless | Access::Other => some_rule(Unit::Call),
         }
     }

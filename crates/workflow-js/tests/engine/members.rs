@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, pending};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use weft_types::SessionId;
@@ -184,11 +184,11 @@ impl FakeMember {
         let done = |stop| MemberResult {
             stop,
             text: self.request.prompt.clone(),
-            structured: self
-                .request
-                .schema
-                .as_ref()
-                .map(|_| json!({ "asked": self.request.prompt })),
+            structured: self.request.schema.as_ref().map(|schema| {
+                let mut answer = sample(schema);
+                answer["asked"] = json!(self.request.prompt);
+                answer
+            }),
         };
         if self.has("deaf") {
             pending::<()>().await;
@@ -249,6 +249,22 @@ impl Member for FakeMember {
             member.shared.count(|counts| counts.disposals_done += 1);
         }
         .boxed()
+    }
+}
+
+/// Something that fits a schema of the ordinary kind.
+fn sample(schema: &Value) -> Value {
+    match schema["type"].as_str() {
+        Some("object") => {
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            properties
+                .map(|(name, schema)| (name.clone(), sample(schema)))
+                .collect()
+        }
+        Some("array") => json!([sample(&schema["items"])]),
+        Some("boolean") => json!(true),
+        Some("number" | "integer") => json!(1),
+        _ => json!("a text"),
     }
 }
 

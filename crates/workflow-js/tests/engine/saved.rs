@@ -9,7 +9,7 @@ use weft_workflow::{SavedWorkflow, SavedWorkflowError, SavedWorkflows, StartRequ
 use super::harness::{Harness, error_of, value_of};
 
 /// Scripts by name.
-struct Shelf(BTreeMap<&'static str, String>);
+pub(super) struct Shelf(pub(super) BTreeMap<&'static str, String>);
 
 impl SavedWorkflows for Shelf {
     fn list(&self) -> Vec<SavedWorkflow> {

@@ -64,6 +64,7 @@ fn generate(workspace: &Workspace) -> anyhow::Result<Vec<(&'static str, String)>
     Ok(vec![
         ("docs/configuration.md", printed("configuration")?),
         ("docs/tools.md", printed("tools")?),
+        ("docs/workflow-script.md", printed("script")?),
         ("docs/events.md", vocabulary::events(workspace)?),
     ])
 }

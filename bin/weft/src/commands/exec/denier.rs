@@ -9,9 +9,11 @@ use weft_types::CallId;
 
 use super::output::Output;
 
-/// Denies, says so, and remembers it.
+/// Denies, says so, and remembers it. What the user asked for on the command line itself is allowed.
 #[derive(Default)]
 pub(super) struct Denier {
+    /// The tool that the session's own agent calls for the user, if it does nothing else.
+    called: Option<&'static str>,
     state: Mutex<State>,
 }
 
@@ -30,6 +32,14 @@ pub(super) struct Denied {
 }
 
 impl Denier {
+    /// One for a session whose own agent makes one call of this tool, if it is for that.
+    pub(super) fn allowing(called: Option<&'static str>) -> Self {
+        Self {
+            called,
+            ..Self::default()
+        }
+    }
+
     /// Has it tell what it denies.
     pub(super) fn tell(&self, output: &Arc<Output>) {
         self.lock().output = Arc::downgrade(output);
@@ -47,6 +57,9 @@ impl Denier {
 
 impl Approver for Denier {
     fn ask(&self, request: ApprovalRequest, _cancel: CancellationToken) -> BoxFuture<'static, Approval> {
+        if request.asker.is_none() && self.called == Some(request.tool.as_str()) {
+            return Box::pin(std::future::ready(Approval::AllowedOnce));
+        }
         let output = self.lock().output.upgrade();
         let arguments = request.arguments.to_string();
         let title = match &output {
