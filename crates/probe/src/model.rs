@@ -35,7 +35,7 @@ pub(crate) struct Figures {
 /// is not measured.
 pub(crate) fn measure(base_url: &str, rounds: usize) -> anyhow::Result<Figures> {
     let runtime = Runtime::new()?;
-    let raw = Raw::new(base_url)?;
+    let raw = Arc::new(Raw::new(base_url)?);
     let adapter = OpenAiChat::new(EndpointConfig::new(base_url))?;
     let models = Arc::new(ModelTable::new(Some("bench/bench".to_owned())).with("bench", Arc::new(adapter)));
     let (mut step_times, mut raw_times, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
@@ -43,7 +43,8 @@ pub(crate) fn measure(base_url: &str, rounds: usize) -> anyhow::Result<Figures> 
     for round in 0..=rounds {
         let (step_took, raw_took);
         (step_took, deltas) = runtime.block_on(step(Arc::clone(&models)))?;
-        (raw_took, bytes) = runtime.block_on(raw.read())?;
+        // Both are read by a task of the runtime: whoever blocks on it is woken across threads, chunk by chunk.
+        (raw_took, bytes) = runtime.block_on(runtime.spawn(Arc::clone(&raw).read()))??;
         if round > 0 {
             step_times.push(millis(step_took));
             raw_times.push(millis(raw_took));
@@ -99,7 +100,7 @@ impl Raw {
         })
     }
 
-    async fn read(&self) -> anyhow::Result<(Duration, usize)> {
+    async fn read(self: Arc<Self>) -> anyhow::Result<(Duration, usize)> {
         let started = Instant::now();
         let mut response = self.client.post(&self.url).body("{}").send().await?;
         let mut bytes = 0;
