@@ -142,6 +142,7 @@ impl SubagentProvider for Peer {
         SubagentCapabilities {
             output_schema: true,
             model: false,
+            tools: false,
         }
     }
 

@@ -53,6 +53,8 @@ pub struct SubagentCapabilities {
     pub output_schema: bool,
     /// They can be told which model to use.
     pub model: bool,
+    /// They can be kept to some of their tools.
+    pub tools: bool,
 }
 
 /// The wish for an agent.
@@ -68,6 +70,8 @@ pub struct SubagentRequest {
     pub schema: Option<Value>,
     /// The model, `provider/model`; absent for the parent's.
     pub model: Option<String>,
+    /// The only tools it may have, by their names, and with it every agent below it; absent for all that it would have.
+    pub tools: Option<Vec<String>>,
     /// The workflow run it is a member of, and its number there.
     pub run: Option<(RunId, u64)>,
     /// What the workflow run that it is a member of is called.
@@ -153,6 +157,8 @@ pub enum SubagentErrorCode {
     DepthLimit,
     /// The schema cannot be used.
     UnsupportedSchema,
+    /// A tool that it is to be kept to is not there, or not for it.
+    UnknownTool,
     /// The request was cancelled before the start.
     Cancelled,
     /// The provider failed.
@@ -167,6 +173,7 @@ impl SubagentErrorCode {
             Self::UnsupportedCapability => "UNSUPPORTED_CAPABILITY",
             Self::DepthLimit => "DEPTH_LIMIT",
             Self::UnsupportedSchema => "UNSUPPORTED_SCHEMA",
+            Self::UnknownTool => "UNKNOWN_TOOL",
             Self::Cancelled => "CANCELLED",
             Self::StartFailed => "START_FAILED",
         }

@@ -53,6 +53,10 @@ const OPTIONS: &[Entry] = &[
     ),
     entry("model", "`provider/model`"),
     entry("provider", "what runs the agent"),
+    entry(
+        "tools",
+        "a list of the only tools it may have, by name; agents that it starts have no others either",
+    ),
 ];
 
 /// The errors that end a run unless the script catches them, by their `code`.

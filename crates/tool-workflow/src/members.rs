@@ -62,6 +62,7 @@ impl Members for AgentMembers {
             label: Some(request.label),
             schema: request.schema,
             model: request.model,
+            tools: request.tools,
             run: Some((request.run, request.seq)),
             run_name: self.run_name.get().cloned(),
             call: Some(self.call.clone()),

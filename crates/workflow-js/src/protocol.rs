@@ -173,6 +173,8 @@ pub(crate) struct Call {
     pub(crate) schema: Option<Box<RawValue>>,
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
+    #[serde(default)]
+    pub(crate) tools: Option<Vec<String>>,
 }
 
 /// How the script ended.

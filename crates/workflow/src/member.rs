@@ -48,6 +48,8 @@ pub struct MemberRequest {
     pub provider: Option<String>,
     /// The model; absent for the parent's.
     pub model: Option<String>,
+    /// The only tools it may have, by their names; absent for all that it would have.
+    pub tools: Option<Vec<String>>,
     /// Cancels the start and the member when it fires.
     pub cancel: CancellationToken,
 }

@@ -143,6 +143,7 @@ impl Scene {
             label: None,
             schema: None,
             model: None,
+            tools: None,
             run: None,
             run_name: None,
             call: None,

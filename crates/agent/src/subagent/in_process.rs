@@ -83,6 +83,7 @@ impl InProcess {
     fn spawn(&self, request: SubagentRequest) -> Result<InProcessRun, SubagentError> {
         self.admits(&request)?;
         let tools = self.tools.layer();
+        let allowed = allowed(&request, &tools)?;
         let (capture, tool) = self.capture(&request, &tools)?;
         let session = self
             .sessions
@@ -90,7 +91,10 @@ impl InProcess {
             .map_err(|error| SubagentError::new(SubagentErrorCode::StartFailed, error.to_string()))?;
         let (id, cancel) = (session.id().clone(), request.cancel.child_token());
         let approver = relay(&request, &id);
-        let lent = lent(&request);
+        let lent = match allowed {
+            Some(allowed) => lent(&request).with(Arc::new(allowed)),
+            None => lent(&request),
+        };
         let agent = Agent::spawn(AgentOptions {
             session,
             models: Arc::clone(&self.models),
@@ -192,6 +196,35 @@ impl InProcess {
     }
 }
 
+/// The tools that an agent is kept to: an extension that it lends to those below it, which may have no others.
+struct AllowedTools(Vec<String>);
+
+/// Hides the tools that the agent may not have, and says which are left to those below it.
+fn allowed(request: &SubagentRequest, tools: &ToolRegistry) -> Result<Option<AllowedTools>, SubagentError> {
+    let above = request.parent.lent.get::<AllowedTools>();
+    let names = match (&request.tools, above) {
+        (None, None) => return Ok(None),
+        (None, Some(above)) => above.0.clone(),
+        (Some(names), None) => names.clone(),
+        (Some(names), Some(above)) => {
+            if let Some(name) = names.iter().find(|name| !above.0.contains(name)) {
+                let message = format!("the agent that starts it may not use the tool {name:?} itself");
+                return Err(SubagentError::new(SubagentErrorCode::UnknownTool, message));
+            }
+            names.clone()
+        }
+    };
+    let list: Vec<&str> = names.iter().map(String::as_str).collect();
+    let restricted = tools.restrict(Some(&list), None).map_err(|error| {
+        let known: Vec<String> = tools.specs().into_iter().map(|spec| spec.name).collect();
+        let message = format!("{error}; there are {}", known.join(", "));
+        SubagentError::new(SubagentErrorCode::UnknownTool, message)
+    })?;
+    // It binds this agent's own layer, which ends with it.
+    restricted.keep();
+    Ok(Some(AllowedTools(names)))
+}
+
 /// What it is lent: what its parent is, with what it is counted and watched by.
 fn lent(request: &SubagentRequest) -> Extensions {
     let pulse = request.activity.as_ref().map(|feed| feed.pulse()).unwrap_or_default();
@@ -236,6 +269,7 @@ impl SubagentProvider for InProcess {
         SubagentCapabilities {
             output_schema: true,
             model: true,
+            tools: true,
         }
     }
 

@@ -70,6 +70,10 @@ impl Subagents {
                 request.schema.is_some() && !capabilities.output_schema,
             ),
             ("be told their model", request.model.is_some() && !capabilities.model),
+            (
+                "be kept to some of their tools",
+                request.tools.is_some() && !capabilities.tools,
+            ),
         ];
         if let Some((what, _)) = lacking.into_iter().find(|(_, is_lacking)| *is_lacking) {
             let message = format!("agents of provider {name:?} cannot {what}");

@@ -123,6 +123,7 @@ async fn run(execution: ToolExecution) -> Result<Answer, ToolError> {
         prompt: vec![ContentBlock::text(arguments.prompt)],
         schema: arguments.schema,
         model: arguments.model,
+        tools: None,
         run: None,
         run_name: None,
         call: Some(execution.root_call_id().clone()),

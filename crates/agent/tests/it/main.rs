@@ -7,6 +7,7 @@ mod commands;
 mod compaction;
 mod failures;
 mod history;
+mod kept_tools;
 mod nesting;
 mod ongoing;
 mod permissions;

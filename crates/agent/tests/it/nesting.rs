@@ -19,6 +19,7 @@ fn delegate(note: impl Fn(&str) + Send + Sync + 'static) -> TestTool {
                 label: None,
                 schema: None,
                 model: None,
+                tools: None,
                 run: None,
                 run_name: None,
                 call: None,

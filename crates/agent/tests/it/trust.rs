@@ -183,7 +183,7 @@ async fn no_model_is_told_of_the_command_also_after_a_restart() {
     stage.told().await;
     let session = restored(&stage.world.agent.session().events().expect("readable"));
     let again = World::with(SpyModels::script("[[reply]]\ntext = \"fine\"\n"), |options| {
-        options.session = session
+        options.session = session;
     });
     assert_eq!(again.prompt("more").await, TurnEnd::Completed);
     assert_eq!(again.models.last_messages(), ["user more"]);

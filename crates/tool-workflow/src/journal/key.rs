@@ -26,6 +26,9 @@ struct Behaviour<'a> {
     provider: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
+    /// Left out when absent, so that keys of calls without it stay what they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a [String]>,
 }
 
 impl Key {
@@ -41,6 +44,7 @@ impl Key {
             schema,
             provider,
             model,
+            tools,
             cancel: _,
         } = request;
         let behaviour = Behaviour {
@@ -48,6 +52,7 @@ impl Key {
             schema: schema.as_ref(),
             provider: provider.as_deref(),
             model: model.as_deref(),
+            tools: tools.as_deref(),
         };
         let text = serde_json::to_vec(&behaviour).expect("texts and values are JSON");
         Self(digest(&text))

@@ -121,6 +121,7 @@ impl Stage {
             schema: None,
             provider: None,
             model: None,
+            tools: None,
             cancel: tokio_util::sync::CancellationToken::new(),
         };
         self.members().start(request).await.expect("it starts")

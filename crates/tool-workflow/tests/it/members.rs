@@ -44,6 +44,7 @@ impl SubagentProvider for Fixed {
         SubagentCapabilities {
             output_schema: true,
             model: true,
+            tools: true,
         }
     }
 
@@ -116,6 +117,7 @@ fn request(prompt: &str, provider: Option<&str>) -> MemberRequest {
         schema: Some(json!({ "type": "object" })),
         provider: provider.map(str::to_owned),
         model: Some("p/m".into()),
+        tools: None,
         cancel: tokio_util::sync::CancellationToken::new(),
     }
 }

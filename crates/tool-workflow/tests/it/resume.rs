@@ -152,6 +152,7 @@ impl Ask {
             schema: self.structured.then(|| json!({ "type": "object" })),
             provider: None,
             model: None,
+            tools: None,
             cancel: CancellationToken::new(),
         }
     }
@@ -171,6 +172,7 @@ impl SubagentProvider for Answering {
         SubagentCapabilities {
             output_schema: true,
             model: true,
+            tools: true,
         }
     }
 

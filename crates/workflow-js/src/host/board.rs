@@ -121,6 +121,7 @@ mod tests {
             schema: None,
             provider: None,
             model: None,
+            tools: None,
         }
     }
 

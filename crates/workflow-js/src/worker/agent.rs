@@ -42,6 +42,7 @@ struct Options {
     phase: Option<String>,
     provider: Option<String>,
     model: Option<String>,
+    tools: Option<Vec<String>>,
     schema: Option<Box<RawValue>>,
 }
 
@@ -75,6 +76,7 @@ pub(super) fn accept<'js>(
         schema: options.schema,
         provider: options.provider,
         model: options.model,
+        tools: options.tools,
     };
     Ok((call, prompt))
 }
@@ -140,6 +142,7 @@ fn parse_options(fields: Map<String, serde_json::Value>) -> Result<Options, Fail
             "phase" => options.phase = Some(text_option(&name, value)?),
             "provider" => options.provider = Some(text_option(&name, value)?),
             "model" => options.model = Some(text_option(&name, value)?),
+            "tools" => options.tools = Some(names_option(&name, value)?),
             "schema" => options.schema = Some(check_schema(&value)?),
             name => return Err(Failure::new("UNSUPPORTED_OPTION", unsupported(name))),
         }
@@ -152,7 +155,7 @@ fn unsupported(name: &str) -> String {
         format!("the option {name:?} of agent() is deferred: it is not supported yet")
     } else {
         let name = cut_bytes(name, 80);
-        format!("agent() has no option {name:?}; it has label, phase, schema, provider and model")
+        format!("agent() has no option {name:?}; it has label, phase, schema, provider, model and tools")
     }
 }
 
@@ -165,6 +168,14 @@ fn text_option(name: &str, value: serde_json::Value) -> Result<String, Failure> 
             Err(Failure::new("INVALID_ARGUMENT", message))
         }
     }
+}
+
+fn names_option(option: &str, value: serde_json::Value) -> Result<Vec<String>, Failure> {
+    let found = cut_bytes(&value.to_string(), 80);
+    serde_json::from_value(value).map_err(|_| {
+        let message = format!("the option {option:?} of agent() must be a list of names, found {found}");
+        Failure::new("INVALID_ARGUMENT", message)
+    })
 }
 
 fn check_schema(schema: &serde_json::Value) -> Result<Box<RawValue>, Failure> {
@@ -243,6 +254,19 @@ mod tests {
                 json!({ name: null }),
                 "INVALID_ARGUMENT",
                 "must be a string, found null",
+            );
+        }
+    }
+
+    #[test]
+    fn tools_are_a_list_of_names() {
+        let options = parse(json!({ "tools": ["read", "grep"] })).expect("names");
+        assert_eq!(options.tools, Some(vec!["read".to_owned(), "grep".to_owned()]));
+        for tools in [json!("read"), json!([1]), json!({ "read": true })] {
+            refuses(
+                json!({ "tools": tools }),
+                "INVALID_ARGUMENT",
+                "must be a list of names, found",
             );
         }
     }

@@ -83,6 +83,7 @@ impl Family {
             label: None,
             schema: None,
             model: None,
+            tools: None,
             run: None,
             run_name: None,
             call: None,

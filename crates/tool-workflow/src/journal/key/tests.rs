@@ -13,6 +13,7 @@ fn request() -> MemberRequest {
         schema: None,
         provider: Some("spawn".into()),
         model: None,
+        tools: None,
         cancel: CancellationToken::new(),
     }
 }
@@ -43,6 +44,8 @@ fn what_changes_the_answer_changes_the_key() {
         changed(|request| request.schema = Some(json!({ "type": "object" }))),
         changed(|request| request.provider = Some("other".into())),
         changed(|request| request.model = Some("p/m".into())),
+        changed(|request| request.tools = Some(Vec::new())),
+        changed(|request| request.tools = Some(vec!["read".into()])),
         // The same texts in other places.
         changed(|request| request.model = Some("spawn".into())),
     ];

@@ -72,6 +72,7 @@ fn request(seq: u64, prompt: &str) -> MemberRequest {
         schema: None,
         provider: None,
         model: None,
+        tools: None,
         cancel: CancellationToken::new(),
     }
 }

@@ -109,6 +109,7 @@ impl Owner {
                 schema: call.schema.and_then(|schema| serde_json::from_str(schema.get()).ok()),
                 provider: call.provider.or_else(|| Some(self.terms.provider.clone())),
                 model: call.model,
+                tools: call.tools,
                 cancel: self.over.child_token(),
             };
             let (members, events) = (self.members.clone(), self.sender.clone());
@@ -167,7 +168,8 @@ impl Owner {
 fn check_sizes(call: &Call, config: &EngineConfig) -> Result<(), String> {
     let schema = call.schema.as_ref().map_or("{}", |schema| schema.get());
     let names = [&call.provider, &call.model];
-    let names: usize = names.iter().filter_map(|name| name.as_ref().map(String::len)).sum();
+    let names = names.into_iter().flatten().chain(call.tools.iter().flatten());
+    let names: usize = names.map(String::len).sum();
     if call.prompt.len() > config.max_prompt_bytes || names + schema.len() > config.max_options_bytes {
         return Err("a call is larger than allowed".into());
     }
