@@ -10,6 +10,7 @@
 
 mod card;
 mod console;
+mod runs;
 mod title;
 mod usage;
 
@@ -22,7 +23,7 @@ use weft_session::{Delta, DeltaKind};
 use weft_tools::{
     ApprovalRequest, Asker, CallView, ProgressView, Question, ResultForView, ToolKind, ToolRegistry, ToolResult,
 };
-use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, RunId, SessionId, ToolErrorRecord, TurnEnd};
+use weft_types::{AssistantBlock, CallId, ContentBlock, Event, EventBody, SessionId, ToolErrorRecord, TurnEnd};
 
 use crate::family::past;
 use crate::sdk::schema;
@@ -30,6 +31,7 @@ use crate::selectors::{Choice, Form, Selectors};
 use crate::wire::{self, text_update};
 use card::{Card, MAX_LINKS};
 pub(crate) use console::fenced;
+use runs::Runs;
 
 pub(crate) use usage::Spending;
 
@@ -97,8 +99,8 @@ pub(crate) struct Projector {
     in_turn: bool,
     /// The calls announced and not finished.
     cards: HashMap<CallId, Card>,
-    /// The first members of the workflow runs whose results are still to come, for a client that is told of any.
-    runs: HashMap<RunId, Vec<SessionId>>,
+    /// The workflow runs whose results are still to come.
+    runs: Runs,
     streaming: Streaming,
     /// Tokens and money; absent if nobody wants to know.
     spending: Option<Spending>,
@@ -150,7 +152,7 @@ impl Projector {
             mode,
             in_turn: false,
             cards: HashMap::new(),
-            runs: HashMap::new(),
+            runs: Runs::default(),
             streaming: Streaming::default(),
             spending: None,
             selectors: None,
@@ -211,6 +213,7 @@ impl Projector {
 
     /// Shows what one event changes for the client.
     pub(crate) fn event(&mut self, event: &Event, show: &mut impl FnMut(schema::SessionUpdate)) {
+        self.runs.push(&event.body);
         match &event.body {
             EventBody::TurnStart { .. } => self.in_turn = true,
             EventBody::UserMessage { turn, content } => {
@@ -269,23 +272,13 @@ impl Projector {
                 show(self.tool_result(call_id, content, error.as_ref(), meta.as_ref()));
                 plan.into_iter().for_each(&mut *show);
             }
-            EventBody::WorkflowAgentStart {
-                run_id,
-                child_id,
-                label,
-                ..
-            } if self.scene.client.subagents => {
-                let members = self.runs.entry(run_id.clone()).or_default();
-                if members.len() < MAX_LINKS {
-                    members.push(child_id.clone());
-                }
-                if self.mode == Mode::Replay {
-                    show(past(child_id, Some(label)));
-                }
+            EventBody::WorkflowAgentStart { child_id, label, .. }
+                if self.mode == Mode::Replay && self.scene.client.subagents =>
+            {
+                show(past(child_id, Some(label)));
             }
             EventBody::TurnEnd { turn, reason } => {
                 self.in_turn = false;
-                self.runs.clear();
                 if let Some(text) = ending_text(reason) {
                     show(text_update(format!("failure-{turn}").into(), false, &text));
                 }
@@ -423,11 +416,6 @@ impl Projector {
         }
     }
 
-    /// The members of the run whose outcome a result is, as many as a card leads to.
-    fn take_members(&mut self, meta: Option<&serde_json::Value>) -> Vec<SessionId> {
-        run_in(meta).and_then(|run| self.runs.remove(&run)).unwrap_or_default()
-    }
-
     /// Ends every card that is still open as failed, because nothing more will come.
     pub(crate) fn abandon(&mut self) -> Vec<schema::SessionUpdate> {
         let cards = std::mem::take(&mut self.cards);
@@ -492,8 +480,12 @@ impl Projector {
         };
         let view = self.presenter.present_result(name, arguments, result);
         let mut children = self.children(meta);
-        children.extend(self.take_members(meta));
-        card.finish(&self.scene, view, (content, &children), is_error)
+        let run = run_in(meta).and_then(|id| Some((self.runs.take(&id)?, id)));
+        if let Some((run, _)) = run.as_ref().filter(|_| self.scene.client.subagents) {
+            children.extend(run.sessions().take(MAX_LINKS).cloned());
+        }
+        let raw = run.map(|(run, id)| run.raw(&id));
+        card.finish(&self.scene, view, (content, &children, raw), is_error)
     }
 }
 

@@ -167,12 +167,13 @@ impl Card {
         self.update(fields)
     }
 
-    /// The final state. `raw` is what the model gets, `children` are the subagents whose answer it is.
+    /// The final state. `raw` is what the model gets, `children` are the subagents whose answer it is, `data` is what the
+    /// card tells programs.
     pub(super) fn finish(
         self,
         scene: &Scene,
         view: ResultView,
-        (raw, children): (&[ContentBlock], &[SessionId]),
+        (raw, children, data): (&[ContentBlock], &[SessionId], Option<serde_json::Value>),
         is_error: bool,
     ) -> schema::SessionUpdate {
         let (title, mut outcome) = self.outcome(scene, view, raw);
@@ -183,7 +184,8 @@ impl Card {
         let fields = schema::ToolCallUpdateFields::new()
             .status(final_status(is_error))
             .title(title.or_else(|| self.restored_title()))
-            .content(outcome.content);
+            .content(outcome.content)
+            .raw_output(data);
         let update = schema::ToolCallUpdate::new(self.announced.tool_call_id, fields).meta(outcome.meta);
         schema::SessionUpdate::ToolCallUpdate(update)
     }
