@@ -2,12 +2,12 @@
 //!
 //! A [`Peer`] is a provider of subagents that are another program, started for each of them and spoken with over its
 //! stdin and stdout. To the rest of weft such a subagent is one like any other, an agent with a log and cards: its
-//! [model](model) is the program, which answers a prompt with text and with calls, and the body of such a
-//! [call](call) waits until the program says that it is over. So a cancel, the order of the log, the cards and the
-//! activity are the same code for both. What the program says and nobody has taken yet is in the [inbox](inbox).
+//! [`model`] is the program, which answers a prompt with text and with calls, and the body of such a
+//! [`call`] waits until the program says that it is over. So a cancel, the order of the log, the cards and the
+//! activity are the same code for both. What the program says and nobody has taken yet is in the [`inbox`].
 //!
 //! Order in a log is stricter than in the protocol: the calls of one answer end before the next answer begins. A call
-//! that the program makes while others of it are open stands in the log after those; a [question](question) about it is
+//! that the program makes while others of it are open stands in the log after those; a [`question`] about it is
 //! asked at once all the same, on the card of one that is open.
 //!
 //! The process is started with the first prompt: a host that cannot be reached is the failure of that subagent, which has
