@@ -14,7 +14,7 @@ pub(crate) use sessions::{
 };
 pub(crate) use workflow::{
     HeadlessArgs, WorkflowArgs, WorkflowCheckArgs, WorkflowCommand, WorkflowListArgs, WorkflowResumeArgs,
-    WorkflowRunArgs, WorkflowShowArgs,
+    WorkflowRunArgs, WorkflowRunsArgs, WorkflowShowArgs,
 };
 
 /// A coding agent for your editor that shows its workflows live in the tool card.

@@ -39,12 +39,36 @@ pub(crate) enum WorkflowCommand {
     Run(Box<WorkflowRunArgs>),
     /// Takes a run up again that did not come to its end, or with an edited script.
     Resume(Box<WorkflowResumeArgs>),
+    /// Lists the runs that there were, the latest first.
+    Runs(WorkflowRunsArgs),
 }
 
 /// `weft workflow list`.
 #[derive(Debug, Args)]
 pub(crate) struct WorkflowListArgs {
     /// Prints one JSON document: {"workflows": [{"name", "owner", "path", "state", "description", "reason"}]}.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `weft workflow runs`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+With --json, one document: {\"runs\": [{\"run\", \"name\", \"status\", \"agentsStarted\",
+\"agentsCompleted\", \"session\", \"updatedAt\"}]}. A status is running, completed,
+failed, cancelled or interrupted; all but the first can be resumed.
+
+Examples:
+  weft workflow runs
+  weft workflow resume \"$(weft workflow runs --json | jq -r '.runs[0].run')\"")]
+pub(crate) struct WorkflowRunsArgs {
+    /// Those of every folder, not of the current one alone.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How many at most.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// Prints JSON, for programs.
     #[arg(long)]
     pub(crate) json: bool,
 }

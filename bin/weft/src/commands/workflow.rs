@@ -15,6 +15,7 @@ mod check;
 mod list;
 mod resume;
 mod run;
+mod runs;
 mod show;
 
 /// The exit code of wrong usage.
@@ -28,6 +29,7 @@ pub(crate) fn run(args: WorkflowArgs) -> anyhow::Result<ExitCode> {
         WorkflowCommand::Check(args) => check::run(&args),
         WorkflowCommand::Run(args) => run::run(&args),
         WorkflowCommand::Resume(args) => resume::run(&args),
+        WorkflowCommand::Runs(args) => runs::run(&args),
     }
 }
 

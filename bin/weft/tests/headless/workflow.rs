@@ -172,3 +172,55 @@ fn ctrl_c_ends_a_run_in_good_order_and_says_how_to_resume_it() {
     let result: Value = serde_json::from_str(seen.lines().last().expect("a line")).expect("JSON");
     assert_eq!(result["data"]["reason"], json!({ "kind": "signal", "signal": 2 }));
 }
+
+#[test]
+fn runs_are_listed_with_how_they_stand() {
+    let world = world();
+    assert!(world.weft(&["workflow", "runs"]).out.is_empty());
+    assert_eq!(world.weft(&["workflow", "run", "fails"]).code, 1);
+    assert_eq!(world.weft(&["workflow", "run", "text"]).code, 0);
+    let listed = world.weft(&["workflow", "runs", "--json"]);
+    let listed: Value = serde_json::from_str(&listed.out).expect("JSON");
+    let told = |at: usize| {
+        let run = &listed["runs"][at];
+        (
+            run["status"].clone(),
+            run["agentsCompleted"].clone(),
+            run["agentsStarted"].clone(),
+        )
+    };
+    let mut all = [told(0), told(1)];
+    // They may have ended in the same millisecond.
+    all.sort_by_key(|run| run.0.to_string());
+    assert_eq!(all[0], (json!("completed"), json!(0), json!(0)), "{listed}");
+    assert_eq!(all[1], (json!("failed"), json!(1), json!(1)), "{listed}");
+    let run = listed["runs"][0]["run"].as_str().expect("an id");
+    assert!(world.weft(&["workflow", "runs"]).out.contains(run));
+    assert_eq!(world.weft(&["workflow", "runs", "--limit", "1"]).out.lines().count(), 1);
+}
+
+#[test]
+fn a_slash_command_tells_the_model_the_exact_call_and_the_call_needs_a_yes() {
+    let world = world();
+    let model = "[[reply]]\nstep = 1\n[[reply.tool_call]]\nid = \"c1\"\nname = \"workflow\"\narguments = { name = \"text\" }\n\n\
+                 [[reply]]\nstep = 2\ntext = \"Done.\"\n";
+    world.write("home/model.toml", model);
+    let denied = world.weft(&["exec", "/text [1]"]);
+    assert!(
+        denied.err.contains("denied, since nobody can be asked: workflow"),
+        "{denied:?}"
+    );
+    let ran = world.weft(&["exec", "--json", "--allow", "workflow", "/text [1]"]);
+    let lines = ran.lines();
+    let told = lines
+        .iter()
+        .find(|line| line["type"] == "tool/context")
+        .expect("the command's text");
+    let text = told["data"]["content"][0]["text"].as_str().expect("text");
+    assert!(text.contains("{\"name\":\"text\",\"args\":[1]}"), "{text}");
+    let result = lines
+        .iter()
+        .find(|line| line["type"] == "tool/result")
+        .expect("a result");
+    assert!(result.to_string().contains("as it is"), "{result}");
+}

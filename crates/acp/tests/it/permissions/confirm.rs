@@ -93,8 +93,8 @@ async fn a_cancel_withdraws_the_question_and_ends_its_card() {
         message["method"] == "$/cancel_request" && message["params"]["requestId"] == question["id"]
     }));
     let id = &question["params"]["toolCall"]["toolCallId"];
-    let updates = messages.iter().map(|message| &message["params"]["update"]);
-    let last = updates.filter(|update| update["toolCallId"] == *id).next_back();
+    let mut updates = messages.iter().map(|message| &message["params"]["update"]);
+    let last = updates.rfind(|update| update["toolCallId"] == *id);
     let last = last.expect("the card ends");
     assert_eq!(last["status"], "failed");
     assert!(text_of_update(last).ends_with("Not answered"), "{last}");
