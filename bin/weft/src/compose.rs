@@ -201,11 +201,10 @@ impl Shared {
         base: &ToolRegistry,
         (limits, briefing): (Limits, &Briefing),
     ) -> anyhow::Result<Arc<Subagents>> {
-        let depth = u32::try_from(config.count(&settings::MAX_DEPTH))?;
         let provider = InProcess {
             system: briefing.subagent().into(),
             limits,
-            bounds: SubagentLimits::default().max_depth(depth)?,
+            bounds: subagent_limits(config)?,
             clock: Arc::clone(&self.clock),
             ..InProcess::new(Arc::new(self.store.clone()), Arc::clone(models), base.clone())
         };
@@ -269,6 +268,16 @@ impl AgentFactory for Composition {
         }
         .boxed()
     }
+}
+
+/// What subagents, and answers in a schema, are held to.
+pub(crate) fn subagent_limits(config: &Config) -> anyhow::Result<SubagentLimits> {
+    let number = |setting| u32::try_from(config.count(setting));
+    let limits = SubagentLimits::default()
+        .max_depth(number(&settings::MAX_DEPTH)?)?
+        .reminders(number(&settings::SCHEMA_REMINDERS)?)?
+        .schema_tries(number(&settings::SCHEMA_TRIES)?)?;
+    Ok(limits)
 }
 
 fn folder(path: &Path) -> String {

@@ -7,6 +7,7 @@
 //! budget; the command fails when one does not.
 
 mod daemon;
+mod engine;
 mod figures;
 mod flow;
 mod load;
@@ -30,8 +31,8 @@ use figures::Figures;
 /// What to measure.
 #[derive(Args)]
 pub(crate) struct BenchArguments {
-    /// Measure only what has this in its name: start, memory, throughput, latency, worker, members, resume, stall, append,
-    /// list, load, model, search, shell.
+    /// Measure only what has this in its name: start, memory, throughput, latency, log, engine, worker, members, resume,
+    /// stall, append, list, load, model, search, shell.
     only: Option<String>,
 }
 
@@ -43,6 +44,8 @@ pub(crate) struct Programs {
     pub(crate) probe: PathBuf,
     /// The release build of the program that measures parts of weft by themselves.
     pub(crate) parts: PathBuf,
+    /// The release build of the program that measures the workflow engine by itself.
+    pub(crate) engine: PathBuf,
     /// Where the measured stores are made: on the disk that cargo builds on, since a folder in memory has no syncs.
     pub(crate) scratch: PathBuf,
 }
@@ -53,7 +56,9 @@ const MEASUREMENTS: &[Measurement] = &[
     ("start", start::start),
     ("memory", start::memory),
     ("worker", members::worker),
+    ("engine", engine::engine),
     ("latency", flow::latency),
+    ("log", flow::log),
     ("throughput", flow::throughput),
     ("members", members::members),
     ("resume", resume::resume),
@@ -78,12 +83,15 @@ pub(crate) fn run(workspace: &Workspace, arguments: &BenchArguments) -> anyhow::
         "weft-xtask",
         "-p",
         "weft-probe",
+        "-p",
+        "weft-workflow-js",
     ]))?;
     let folder = workspace.target.join("release");
     let programs = Programs {
         weft: folder.join("weft"),
         probe: folder.join("weft-bench-probe"),
         parts: folder.join("weft-probe"),
+        engine: folder.join("weft-engine-probe"),
         scratch: workspace.target.clone(),
     };
     let mut figures = Figures::default();

@@ -16,7 +16,7 @@ use weft_toolset::Orphans;
 use weft_types::{ContentBlock, TurnEnd};
 
 use crate::args::ExecArgs;
-use crate::compose::Composition;
+use crate::compose::{Composition, subagent_limits};
 use crate::config::{Config, Home, Overrides, settings};
 use crate::direct::DirectCall;
 use crate::ending::{ORPHANS_GRACE, Signals, settle};
@@ -81,6 +81,7 @@ fn start(args: &ExecArgs, (home, config): (Home, Config), order: Order) -> anyho
     let providers = Providers::new(&config)?.discovering(home.cache);
     let job = Job {
         grace: config.span(&settings::TOOL_CANCEL_GRACE) + config.span(&settings::CLOSE_GRACE),
+        bounds: subagent_limits(&config)?,
         agents: Composition::new(config, providers, store.clone(), clock, order.call().cloned())?,
         store: store.clone(),
         order,
@@ -159,6 +160,7 @@ struct Job<'a> {
     args: &'a ExecArgs,
     store: FileStore,
     agents: Composition,
+    bounds: SubagentLimits,
     order: Order,
     /// How long the turn may take to end once it was stopped.
     grace: Duration,
@@ -188,7 +190,7 @@ impl Job<'_> {
             return Ok(wrong_usage(&usage));
         }
         let schema = match self.order.schema() {
-            Some(schema) => match SchemaAnswer::of(&agent, schema.clone(), SubagentLimits::default()) {
+            Some(schema) => match SchemaAnswer::of(&agent, schema.clone(), self.bounds) {
                 Ok(asked) => Some(asked),
                 Err(refused) => return Ok(wrong_usage(&refused.to_string())),
             },

@@ -36,6 +36,72 @@ fn all_violations_are_listed_with_their_paths() {
 }
 
 #[test]
+fn every_kind_of_keyword_of_the_draft_is_enforced() {
+    let cases = [
+        (json!({ "prefixItems": [{ "type": "string" }] }), json!([7]), "/0: "),
+        (
+            json!({ "prefixItems": [{}], "items": false }),
+            json!([1, 2]),
+            "False schema",
+        ),
+        (
+            json!({ "contains": { "const": 1 }, "minContains": 2 }),
+            json!([1, 2]),
+            "[1,2]",
+        ),
+        (
+            json!({ "dependentRequired": { "a": ["b"] } }),
+            json!({ "a": 1 }),
+            "\"b\" is a required property",
+        ),
+        (
+            json!({ "dependentSchemas": { "a": { "required": ["b"] } } }),
+            json!({ "a": 1 }),
+            "\"b\" is a required",
+        ),
+        (
+            json!({ "allOf": [{ "properties": { "a": {} } }], "unevaluatedProperties": false }),
+            json!({ "a": 1, "b": 2 }),
+            "'b'",
+        ),
+        (
+            json!({ "prefixItems": [{}], "unevaluatedItems": false }),
+            json!([1, 2]),
+            "Unevaluated items",
+        ),
+        (
+            json!({ "if": { "const": 1 }, "then": { "type": "string" } }),
+            json!(1),
+            "is not of type \"string\"",
+        ),
+        (
+            json!({ "oneOf": [{ "minimum": 1 }, { "maximum": 5 }] }),
+            json!(3),
+            "more than one",
+        ),
+        (
+            json!({ "$defs": { "n": { "$anchor": "n", "multipleOf": 3 } }, "$ref": "#n" }),
+            json!(4),
+            "multiple of 3",
+        ),
+        (
+            json!({ "$dynamicRef": "#node", "$defs": { "n": { "$dynamicAnchor": "node", "type": "null" } } }),
+            json!(4),
+            "is not of type \"null\"",
+        ),
+        (
+            json!({ "propertyNames": { "pattern": "^a" } }),
+            json!({ "b": 1 }),
+            "does not match",
+        ),
+    ];
+    for (schema, value, part) in cases {
+        let error = compile(&schema).check(&value).expect_err("it does not fit");
+        assert!(error.contains(part), "{schema} of {value}: {error}");
+    }
+}
+
+#[test]
 fn a_list_of_violations_and_each_of_them_is_bounded() {
     let schema = compile(&json!({ "type": "array", "items": { "type": "integer" } }));
     let many = schema.check(&json!(vec!["no"; 5000])).expect_err("violations");

@@ -190,7 +190,7 @@ fn check_schema(schema: &serde_json::Value) -> Result<Box<RawValue>, Failure> {
         )));
     }
     // Whatever else in the build may have taught the library to fetch, schemas of a script are whole.
-    if let Err(error) = jsonschema::options().offline().build(schema) {
+    if let Err(error) = jsonschema::draft202012::options().offline().build(schema) {
         return Err(refused(&format!("{error}, at {:?}", error.instance_path().as_str())));
     }
     to_raw_value(schema).map_err(|error| refused(&error.to_string()))
@@ -284,6 +284,11 @@ mod tests {
             "UNSUPPORTED_SCHEMA",
             "required",
         );
+        // What an older draft calls a tuple, the one in force calls prefixItems.
+        let tuple = |items| json!({ "schema": { "type": "object", "properties": { "pair": items } } });
+        let older = json!({ "$schema": "http://json-schema.org/draft-07/schema#", "items": [{}, {}] });
+        refuses(tuple(older), "UNSUPPORTED_SCHEMA", "/properties/pair/items");
+        parse(tuple(json!({ "prefixItems": [{}, {}], "unevaluatedItems": false }))).expect("draft 2020-12");
         let remote = json!({ "type": "object", "$ref": "http://127.0.0.1:9/schema.json" });
         refuses(json!({ "schema": remote }), "UNSUPPORTED_SCHEMA", "");
     }

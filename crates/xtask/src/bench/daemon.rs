@@ -52,7 +52,8 @@ impl Line {
 
 /// The settings of every measurement: each report is sent, and nothing of the run is held back.
 const CONFIG: &str = "model = \"scripted/bench\"\nmode = \"full\"\n[providers.scripted]\nkind = \"scripted\"\n\
-    script = \"model.toml\"\n[acp.progress]\nmin_interval = \"0ms\"\n[workflow]\nmax_narration_per_second = 1000000\n";
+    script = \"model.toml\"\n[acp.progress]\nmin_interval = \"0ms\"\n[workflow]\nmax_narration_per_second = 1000000\n\
+    max_total_agents = 10000\nmax_items_per_call = 10000\n";
 
 /// A model that calls the workflow tool once, answers every member at once, and then is done.
 const MODEL: &str = "[[reply]]\nrole = \"main\"\nstep = 1\n[[reply.tool_call]]\nid = \"call\"\nname = \"workflow\"\n\

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::Programs;
 use super::daemon::{Daemon, is_answer};
 use super::figures::{Figures, median, ms};
+use super::members::run;
 use super::start::kib_as_mib;
 use crate::command;
 
@@ -155,6 +156,27 @@ fn gated() -> anyhow::Result<String> {
         )?;
     }
     Ok(model)
+}
+
+/// 10,000 log lines, from the card's first to its last line.
+pub(crate) fn log(programs: &Programs, figures: &mut Figures) -> anyhow::Result<()> {
+    const LOGGED: u32 = 10_000;
+    println!("log: {LOGGED} log lines from the script to the client, median of 3; against a script that is silent");
+    let (mut loud, mut silent) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        loud.push(run(&mut Daemon::spawn(&programs.weft, &logging(LOGGED))?)?);
+        silent.push(run(&mut Daemon::spawn(&programs.weft, &logging(0))?)?);
+    }
+    let (loud, silent) = (median(loud), median(silent));
+    let each = loud.saturating_sub(silent) / LOGGED;
+    figures.tell("a silent script", &ms(silent));
+    figures.judge("all of it", &ms(loud), "< 1 s", loud < Duration::from_secs(1));
+    figures.tell("a line", &format!("{:.1} µs", each.as_secs_f64() * 1e6));
+    Ok(())
+}
+
+fn logging(lines: u32) -> String {
+    format!("for (let i = 0; i < {lines}; i++) log('line ' + i);\nreturn {lines};")
 }
 
 /// A client that does not read for ten seconds while reports pour in.

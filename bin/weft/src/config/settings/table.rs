@@ -364,6 +364,20 @@ pub(crate) static SANDBOX_WRITABLE: Setting = of_process(texts(
     "Where commands in the sandbox may write besides the session's folders and their temporary one; `~/` is the home \
      folder. Of what is not there, the caches of installed package managers are made.",
 ));
+pub(crate) static SCHEMA_TRIES: Setting = count(
+    "subagents.schema_tries",
+    5,
+    1,
+    20,
+    "Answers in a schema that may fail to fit it, each told its violations, before the agent counts as failed.",
+);
+pub(crate) static SCHEMA_REMINDERS: Setting = count(
+    "subagents.reminders",
+    2,
+    0,
+    10,
+    "How often an agent that has finished without its answer in a schema is asked for it.",
+);
 pub(crate) static WORKFLOW_CONCURRENT: Setting = count(
     "workflow.max_concurrent_agents",
     16,
@@ -644,6 +658,8 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &SANDBOX_MODE,
     &SANDBOX_NETWORK,
     &SANDBOX_WRITABLE,
+    &SCHEMA_TRIES,
+    &SCHEMA_REMINDERS,
     &WORKFLOW_CONCURRENT,
     &WORKFLOW_TOTAL,
     &WORKFLOW_ITEMS,
