@@ -10,7 +10,7 @@ use weft_workflow::{Members, RunInfo, RunLimits, RunOrigin, SavedWorkflows, Star
 
 use crate::arguments::Arguments;
 use crate::journal::{JournalHeader, Ledger, Past, VERSION};
-use crate::members::JournaledMembers;
+use crate::members::{AgentMembers, JournaledMembers};
 use crate::resume::{self, Resumption};
 
 /// What is run, and what is kept of it.
@@ -124,12 +124,7 @@ impl Plan {
     }
 
     /// The request for the run, with these members below the ledger.
-    pub(crate) fn request(
-        &self,
-        members: impl Members + 'static,
-        execution: &ToolExecution,
-        depth: u32,
-    ) -> StartRequest {
+    pub(crate) fn request(&self, members: AgentMembers, execution: &ToolExecution, depth: u32) -> StartRequest {
         let members: Arc<dyn Members> = match &self.keeping {
             None => Arc::new(members),
             Some(keeping) => Arc::new(JournaledMembers {

@@ -6,24 +6,26 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use weft_agent::{StoredAnswer, SubagentResult};
 use weft_session::{FileStore, StoreError};
-use weft_types::{MemberOutcome, SessionId, text_of};
+use weft_types::{MemberOutcome, SessionId};
 use weft_workflow::{Member, MemberError, MemberRequest, MemberResult, MemberStop, Members, Spent};
 
+use super::{AgentMembers, result_of};
 use crate::journal::{Accepted, Answer, Ledger};
+use crate::results::Place;
 
 /// What a member is told, after its prompt, whose call an earlier attempt had begun.
 const BEGUN_BEFORE: &str = "\n\n(A note from the workflow: this task was begun before and did not come to its end. Some \
      of it may be done already: look at what is there before you do anything that must not be done twice.)";
 
 /// Members of a run with a ledger.
-pub(crate) struct JournaledMembers<M> {
-    pub(crate) members: Arc<M>,
+pub(crate) struct JournaledMembers {
+    pub(crate) members: Arc<AgentMembers>,
     pub(crate) ledger: Arc<Ledger>,
     /// Where the sessions of earlier members are.
     pub(crate) store: FileStore,
 }
 
-impl<M: Members + 'static> Members for JournaledMembers<M> {
+impl Members for JournaledMembers {
     fn has_provider(&self, name: &str) -> bool {
         self.members.has_provider(name)
     }
@@ -40,6 +42,14 @@ impl<M: Members + 'static> Members for JournaledMembers<M> {
             if let Some(Answer { session }) = answer
                 && let Some(result) = read(store, session.clone(), structured).await
             {
+                // Should the run return nothing, it is told like what its own members returned.
+                let place = Place {
+                    results: Arc::clone(&members.results),
+                    seq,
+                    label: call.label.clone(),
+                };
+                let result = result_of(result);
+                place.put(&session, &result);
                 ledger.answer(call, session.clone());
                 return Ok(Arc::new(AnsweredMember { session, result }) as Arc<dyn Member>);
             }
@@ -85,7 +95,7 @@ fn answer_in(store: &FileStore, session: &SessionId, structured: bool) -> Result
 /// A member that answered in an earlier attempt.
 struct AnsweredMember {
     session: SessionId,
-    result: SubagentResult,
+    result: MemberResult,
 }
 
 impl Member for AnsweredMember {
@@ -94,11 +104,7 @@ impl Member for AnsweredMember {
     }
 
     fn result(&self) -> BoxFuture<'static, Result<MemberResult, MemberError>> {
-        let result = MemberResult {
-            stop: MemberStop::Completed,
-            text: text_of(&self.result.output),
-            structured: self.result.structured.clone(),
-        };
+        let result = self.result.clone();
         futures::future::ready(Ok(result)).boxed()
     }
 

@@ -470,3 +470,14 @@ async fn a_journal_that_cannot_be_made_costs_nothing_but_the_resuming() {
         "{text}"
     );
 }
+
+#[tokio::test]
+async fn what_was_answered_before_is_told_of_a_run_that_returns_nothing() {
+    let fixture = Fixture::new();
+    fixture.play(0, &script(), &[A], complete).await;
+    let failing = |run: &TestRun| run.finish(RunResult::failed("x", 1));
+    let (_, result) = fixture.play(1, &resume("run-1"), &[A], failing).await;
+    assert_eq!(fixture.prompts(), ["a"]);
+    let text = said(&result);
+    assert!(text.contains("answer to a"), "{text}");
+}
