@@ -66,13 +66,17 @@ fn header(journal: &mut StoredJournal, session: &SessionId, run: &RunId) -> Resu
 }
 
 /// Everything that the attempts at one piece of work came to, in their order, and the number of the next. One whose
-/// journal does not begin as it should tells nothing.
+/// journal cannot be opened or does not begin as it should tells nothing: what lies beside a journal keeps no run from
+/// being resumed.
 fn attempts(store: &FileStore, session: &SessionId, root: &RunId) -> Result<(Past, u32), StoreError> {
     let mut attempts = Vec::new();
     for run in store.journals(session)? {
-        let mut journal = store.read_journal(session, &run)?;
-        match header(&mut journal, session, &run) {
-            Ok(header) if header.root == *root => attempts.push((header.attempt, journal)),
+        let begun = match store.read_journal(session, &run) {
+            Ok(mut journal) => header(&mut journal, session, &run).map(|header| (header, journal)),
+            Err(error) => Err(error.to_string()),
+        };
+        match begun {
+            Ok((header, journal)) if header.root == *root => attempts.push((header.attempt, journal)),
             Ok(_) => {}
             Err(why) => tracing::warn!(%run, why, "a journal is left out of account"),
         }

@@ -387,6 +387,22 @@ async fn every_attempt_is_taken_into_account_whichever_is_named() {
 }
 
 #[tokio::test]
+async fn what_lies_beside_the_journals_keeps_no_run_from_being_resumed() {
+    let fixture = Fixture::new();
+    fixture.play(0, &script(), &[A], complete).await;
+    let runs = fixture.stored.folder().join("main/runs");
+    fs::write(runs.join("run-1 (copy).jsonl"), "{}\n").expect("written");
+    fs::create_dir(runs.join("folder.jsonl")).expect("made");
+    fixture.prompts();
+    let (answers, result) = fixture.play(1, &resume("run-1"), &[A], complete).await;
+    assert!(!result.is_error(), "{}", said(&result));
+    assert_eq!(
+        (answers, fixture.prompts()),
+        (vec![json!("answer to a")], Vec::<String>::new())
+    );
+}
+
+#[tokio::test]
 async fn a_member_whose_session_is_gone_works_again() {
     let fixture = Fixture::new();
     fixture.play(0, &script(), &[A], complete).await;
