@@ -383,6 +383,34 @@ async fn more_than_the_buffer_holds_while_calls_are_open_ends_the_turn() {
     );
 }
 
+const WANT: &str =
+    r#"want() { printf '{"jsonrpc":"2.0","id":"w%s","method":"fs/read_text_file","params":{"path":"/a"}}\n' "$1"; }"#;
+
+#[tokio::test]
+async fn one_that_reads_no_answers_is_not_heard_on() {
+    let many = "n=0; while [ $n -lt 5000 ]; do want $n; n=$((n + 1)); done";
+    let mut config = config(&format!(
+        "{WANT}\nhello; prompt; {many}; say 'asked them all'; end; sleep 60"
+    ));
+    config.limits.idle = Some(Duration::from_millis(500));
+    config.limits.cancel_grace = Duration::ZERO;
+    let scene = Scene::with(config, Approval::AllowedOnce, PermissionMode::Ask);
+    let result = scene.run().await;
+    let SubagentStop::Error(reason) = result.stop else {
+        panic!("{result:?}")
+    };
+    assert!(reason.contains("no sign of life"), "{reason}");
+}
+
+#[tokio::test]
+async fn one_that_reads_its_answers_may_ask_on() {
+    let each = "n=0; while [ $n -lt 600 ]; do want $n; read -r answer; n=$((n + 1)); done";
+    let scene = Scene::new(&format!(
+        "{WANT}\nhello; prompt; {each}; say 'asked them all'; end; hear"
+    ));
+    assert_eq!(text_of(&scene.run().await.output), "asked them all");
+}
+
 #[tokio::test]
 async fn silence_beyond_its_limit_ends_the_turn() {
     let mut config = config("hello; prompt; say 'thinking'; hear");

@@ -4,7 +4,7 @@
 //! updates are taken from the lines themselves, in the order in which they came and before any response behind them, so
 //! that they need no unbounded queue, and one of a kind that this version does not know costs nothing but itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol::v1::{ConnectionTo, Responder};
 use agent_client_protocol::{
@@ -14,9 +14,9 @@ use futures::StreamExt as _;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender};
 use futures::future::BoxFuture;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::{RawJsonRpcMessage, schema};
+use super::{RawJsonRpcId, RawJsonRpcMessage, schema};
 use crate::settings::LineLimit;
 use crate::transport::{HEAD_BYTES, Inbound, read_frame, read_too_long};
 use crate::wire;
@@ -95,6 +95,50 @@ pub(crate) trait Host: Send + Sync + 'static {
     fn alive(&self);
 }
 
+/// How many bytes of requests an agent may have made that it has no answer to; further ones are left in the pipe.
+const UNANSWERED_BYTES: u32 = 32 << 20;
+/// What a request counts at least, so that there are never more than 256 of them.
+const REQUEST_BYTES: u32 = UNANSWERED_BYTES / 256;
+
+/// The requests of an agent that it has no answer to yet. Who asks without end, or reads no answers, fills no memory.
+struct Unanswered {
+    room: Arc<Semaphore>,
+    requests: Mutex<Vec<(RawJsonRpcId, OwnedSemaphorePermit)>>,
+}
+
+impl Unanswered {
+    fn new() -> Self {
+        Self {
+            room: Arc::new(Semaphore::new(UNANSWERED_BYTES as usize)),
+            requests: Mutex::default(),
+        }
+    }
+
+    /// Counts a request as soon as there is room for it; false if nothing is answered any more.
+    async fn count(&self, id: &RawJsonRpcId, bytes: usize) -> bool {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let bytes = bytes.clamp(REQUEST_BYTES, UNANSWERED_BYTES);
+        let Ok(place) = Arc::clone(&self.room).acquire_many_owned(bytes).await else {
+            return false;
+        };
+        self.requests().push((id.clone(), place));
+        true
+    }
+
+    /// The answer has left.
+    fn answered(&self, id: &RawJsonRpcId) {
+        let mut requests = self.requests();
+        if let Some(at) = requests.iter().position(|(asked, _)| asked == id) {
+            drop(requests.swap_remove(at));
+        }
+    }
+
+    fn requests(&self) -> MutexGuard<'_, Vec<(RawJsonRpcId, OwnedSemaphorePermit)>> {
+        // Every change is a single one.
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Speaks with an agent until its output ends and everything before that has been dispatched; `ready` gets the agent.
 ///
 /// What it asks for beside permissions is answered with "method not found": nothing else was offered.
@@ -123,10 +167,11 @@ pub(crate) async fn connect_to_agent(
             ended.incoming_closed().await;
             Ok(())
         });
+    let unanswered = Unanswered::new();
     let (result, (), ()) = tokio::join!(
         client,
-        feed(&*host, output, limit.get(), incoming),
-        drain(outgoing, input)
+        feed(&*host, output, limit.get(), (&unanswered, incoming)),
+        drain(outgoing, &unanswered, input)
     );
     if let Err(error) = result {
         tracing::debug!(%error, "the connection to an agent failed");
@@ -154,7 +199,7 @@ async fn feed(
     host: &dyn Host,
     mut output: impl AsyncBufRead + Unpin,
     limit: usize,
-    to: UnboundedSender<TransportFrame>,
+    (unanswered, to): (&Unanswered, UnboundedSender<TransportFrame>),
 ) {
     let mut line = Vec::new();
     loop {
@@ -177,6 +222,11 @@ async fn feed(
                 }
             }
             Some(Inbound::Message(message)) => {
+                if let RawJsonRpcMessage::Request(request) = &message
+                    && !unanswered.count(&request.id, line.len()).await
+                {
+                    return;
+                }
                 let sent = to.unbounded_send(TransportFrame::Single(message));
                 if sent.is_err() {
                     return;
@@ -224,7 +274,7 @@ async fn next_line(
 }
 
 /// Writes what the SDK says, until it has said everything. Once the agent takes no more, the rest is dropped.
-async fn drain(mut from: UnboundedReceiver<TransportFrame>, input: impl AsyncWrite + Unpin) {
+async fn drain(mut from: UnboundedReceiver<TransportFrame>, unanswered: &Unanswered, input: impl AsyncWrite + Unpin) {
     let mut input = Some(input);
     let mut line = Vec::new();
     while let Some(frame) = from.next().await {
@@ -232,18 +282,23 @@ async fn drain(mut from: UnboundedReceiver<TransportFrame>, input: impl AsyncWri
             debug_assert!(false, "the SDK relays malformed frames only between others");
             continue;
         };
-        let Some(open) = &mut input else { continue };
-        line.clear();
-        wire::write_message(&mut line, &message);
-        let written = async {
-            open.write_all(&line).await?;
-            open.flush().await
-        };
-        if let Err(error) = written.await {
-            tracing::debug!(%error, "an agent takes no more input");
-            input = None;
+        if let Some(open) = &mut input {
+            line.clear();
+            wire::write_message(&mut line, &message);
+            let written = async {
+                open.write_all(&line).await?;
+                open.flush().await
+            };
+            if let Err(error) = written.await {
+                tracing::debug!(%error, "an agent takes no more input");
+                input = None;
+            }
+        }
+        if let Some(id) = message.response_id() {
+            unanswered.answered(id);
         }
     }
+    unanswered.room.close();
 }
 
 #[cfg(test)]
