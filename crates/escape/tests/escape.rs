@@ -122,6 +122,13 @@ async fn without_the_sandbox_the_same_attempts_get_to_the_kernel() {
 }
 
 #[tokio::test]
+async fn what_the_parent_left_open_is_closed_before_anything_is_read() {
+    let script = format!("return syscall({}, 9, {}, 0)", libc::SYS_fcntl, libc::F_GETFD);
+    let result = run(&engine(SandboxMode::Off), &script).await;
+    assert_eq!(value(&result), Some(json!(-libc::EBADF)));
+}
+
+#[tokio::test]
 async fn what_a_worker_needs_it_can_do() {
     let engine = engine(SandboxMode::Required);
     let getpid = libc::SYS_getpid;

@@ -93,6 +93,7 @@ fn complain(what: &dyn std::fmt::Display) {
 }
 
 fn serve() -> io::Result<()> {
+    sandbox::drop_inherited();
     let mut inbox = Inbox::new();
     let setup = match inbox.next()? {
         Some(ToWorker::Setup(setup)) => setup,

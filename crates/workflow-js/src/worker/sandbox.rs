@@ -8,8 +8,8 @@
 //! one is inherited by threads and so comes before them, and the other forbids to make threads and so comes after them.
 //! Both are in force before a byte of a script is read.
 
-use std::io;
 use std::os::fd::RawFd;
+use std::{fs, io};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -27,6 +27,20 @@ mod system;
 pub(super) struct HalfWay {
     mode: SandboxMode,
     paths: Result<(), String>,
+}
+
+/// Closes what the process was given beside its standard descriptors: what an editor leaves open for its children, they
+/// leave open for theirs. It comes before anything else, since it does not ask whose a descriptor is.
+pub(super) fn drop_inherited() {
+    const STANDARD: RawFd = 2;
+    // Linux and macOS have this folder. Without it they stay; a filter of system calls makes them useless as well.
+    let Ok(entries) = fs::read_dir("/dev/fd") else { return };
+    let named = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let inherited: Vec<RawFd> = named.filter(|descriptor| *descriptor > STANDARD).collect();
+    for descriptor in inherited {
+        // One of them was that of the folder, and is closed already.
+        let _closed_before = nix::unistd::close(descriptor);
+    }
 }
 
 /// Takes the first step. The standard descriptors and the gauge stay.
