@@ -141,10 +141,12 @@ fn a_check_parses_and_runs_nothing() {
         "home/workflows/broken.js",
         &format!("{}const x: string = 'a';", meta("broken")),
     );
+    std::fs::create_dir(world.path("home/workflows/folder.js")).expect("made");
     let ran = world.weft(&["workflow", "check"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.out.contains("ok      ask"), "{ran:?}");
-    for part in ["failed  broken", "line 2", "TypeScript", "failed  brought"] {
+    let unreadable = "failed  folder  it is not a file";
+    for part in ["failed  broken", "line 2", "TypeScript", "failed  brought", unreadable] {
         assert!(ran.out.contains(part), "{part}: {ran:?}");
     }
     assert_eq!(world.weft(&["workflow", "check", "ask", "inner"]).code, 0);

@@ -56,6 +56,12 @@ fn all(workflows: &Workflows) -> Vec<String> {
 }
 
 fn check(engine: &JsEngine, named: &Named) -> Result<String, String> {
+    // What could not be read has no text to look at.
+    if let Named::Saved(found, _) = named
+        && let Standing::Broken(reason) = &found.standing
+    {
+        return Err(reason.clone());
+    }
     engine
         .check(named.script())
         .map_err(|error| error.message().to_owned())?;
