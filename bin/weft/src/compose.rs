@@ -222,6 +222,7 @@ impl Shared {
         Ok(Limits::default()
             .context(context)
             .max_steps(u32::try_from(config.count(&settings::MAX_STEPS))?)?
+            .max_repeats(u32::try_from(config.count(&settings::MAX_REPEATS))?)?
             .attempts(u32::try_from(config.count(&settings::MAX_ATTEMPTS))?)?
             .retry_after_max(config.span(&settings::MAX_RETRY_WAIT))?
             .calls(calls))

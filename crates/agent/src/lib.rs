@@ -24,6 +24,7 @@ mod library;
 mod limits;
 mod meter;
 mod permission;
+mod repeats;
 mod requests;
 mod schema_answer;
 mod size;

@@ -6,12 +6,14 @@ use weft_tools::{CallLimits, InvalidLimit};
 
 /// The bounds of an agent's turns.
 ///
-/// By default a turn makes at most 200 model requests, each of up to 5 attempts; the waits between them
+/// By default a turn makes at most 200 model requests, and the same calls that fail 8 times in a row end it. A request
+/// has up to 5 attempts; the waits between them
 /// grow from 500 ms to 30 s, unless the endpoint asks for more, which is granted up to 120 s. One answer
 /// may have 16 MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub(crate) max_steps: u32,
+    pub(crate) max_repeats: u32,
     pub(crate) attempts: u32,
     pub(crate) backoff: Duration,
     pub(crate) backoff_max: Duration,
@@ -25,6 +27,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_steps: 200,
+            max_repeats: 8,
             attempts: 5,
             backoff: Duration::from_millis(500),
             backoff_max: Duration::from_secs(30),
@@ -42,6 +45,13 @@ impl Limits {
     pub fn max_steps(self, max_steps: u32) -> Result<Self, InvalidLimit> {
         let max_steps = InvalidLimit::check("agent.max_steps", max_steps, &(1..=10_000))?;
         Ok(Self { max_steps, ..self })
+    }
+
+    /// Sets how many steps in a row may make the very same calls although all of them fail: 2 to 1 000. The turn then ends
+    /// in error.
+    pub fn max_repeats(self, max_repeats: u32) -> Result<Self, InvalidLimit> {
+        let max_repeats = InvalidLimit::check("agent.max_repeats", max_repeats, &(2..=1_000))?;
+        Ok(Self { max_repeats, ..self })
     }
 
     /// Sets how often one request is sent before its failure ends the turn: 1 (no retry) to 20.
@@ -199,6 +209,12 @@ mod tests {
             [0, 10_001],
             [1, 10_000],
             "limit agent.max_steps is 0, expected 1 to 10000; limit agent.max_steps is 10001, expected 1 to 10000",
+        );
+        check(
+            |n| limits.max_repeats(n),
+            [1, 1_001],
+            [2, 1_000],
+            "limit agent.max_repeats is 1, expected 2 to 1000; limit agent.max_repeats is 1001, expected 2 to 1000",
         );
         check(
             |n| limits.attempts(n),

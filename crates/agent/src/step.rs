@@ -7,6 +7,7 @@ use weft_types::{AssistantBlock, CallId, ContentBlock, EventBody, StopReason, Tu
 use crate::answer::Received;
 use crate::calls::NamedCall;
 use crate::compaction::ASSUMED_WINDOW;
+use crate::repeats::Repeats;
 use crate::requests::Asked;
 use crate::size::bytes_of_tokens;
 use crate::slot::TurnCancel;
@@ -65,12 +66,17 @@ impl Turns {
             return Ok(Outcome::end(TurnEnd::Completed));
         }
         let (bytes, places) = (self.bytes_for_results(), self.places_of(&calls));
+        let made = Repeats::made(&calls);
         let results = self.run_calls(place, calls, bytes, cancel).await?;
+        let stuck = self.repeats.take(made, &results, self.options.limits.max_repeats);
         let concluded = results.iter().any(|result| result.concludes_turn);
         let mut contexts: Vec<ContentBlock> = results.into_iter().flat_map(|result| result.contexts).collect();
         contexts.extend(self.notes_on(places, cancel).await);
         Ok(Outcome {
-            end: concluded.then_some(TurnEnd::Completed),
+            end: match stuck {
+                _ if concluded => Some(TurnEnd::Completed),
+                stuck => stuck.map(|message| TurnEnd::Error { message }),
+            },
             contexts,
         })
     }

@@ -13,6 +13,7 @@ use weft_types::{AgentId, ContentBlock, EventBody, Origin, TurnEnd};
 use crate::history::History;
 use crate::meter::Meter;
 use crate::permission::{self, ModeRecord};
+use crate::repeats::Repeats;
 use crate::slot::TurnCancel;
 use crate::title::title_of;
 use crate::{AgentContext, AgentOptions, ModelChoice};
@@ -33,6 +34,8 @@ pub(crate) struct Turns {
     /// Read from the log when the first turn begins: a session may be opened only to be looked at.
     pub(crate) history: History,
     pub(crate) meter: Meter,
+    /// What fails again and again in this turn.
+    pub(crate) repeats: Repeats,
     /// The turn in which the context stays as full as it is, after an attempt to sum up; 0 for none.
     pub(crate) full_in: u32,
     history_is_read: bool,
@@ -111,6 +114,7 @@ impl Turns {
                 .with(Arc::new(Memory::default())),
             history: History::default(),
             meter,
+            repeats: Repeats::default(),
             full_in: 0,
             history_is_read: false,
             mode,
@@ -202,6 +206,7 @@ impl Turns {
     }
 
     async fn steps(&mut self, turn: u32, cancel: &TurnCancel) -> Result<TurnEnd, LoopError> {
+        self.repeats = Repeats::default();
         for step in 1..=self.options.limits.max_steps {
             if let Some(by) = cancel.cause() {
                 return Ok(TurnEnd::Aborted { by });

@@ -156,6 +156,46 @@ async fn a_turn_ends_at_its_limit_of_steps() {
 }
 
 #[tokio::test]
+async fn wfs19_the_same_call_that_fails_again_and_again_ends_the_turn_and_is_named() {
+    let looping = "[[reply]]\ntimes = \"any\"\n[[reply.tool_call]]\nname = \"nothing\"\n";
+    let world = World::with(SpyModels::script(looping), |options| {
+        options.limits = Limits::default().max_repeats(3).expect("in range");
+    });
+    for _ in 0..2 {
+        let before = world.models.requests().len();
+        let TurnEnd::Error { message } = world.prompt("go").await else {
+            panic!("the turn did not fail");
+        };
+        let expected = "the model made the same call of nothing 3 times in a row, the limit agent.max_repeats, and it failed \
+            each time: unknown tool \"nothing\"";
+        assert!(message.starts_with(expected), "{message}");
+        assert_eq!(world.models.requests().len() - before, 3);
+        let words = world.watch.take();
+        assert_eq!(words[words.len() - 2], "step/end 3");
+    }
+}
+
+#[tokio::test]
+async fn calls_that_differ_or_of_which_one_went_well_are_no_repetition() {
+    let calls = [vec![1], vec![1], vec![1, 0], vec![2], vec![2], vec![1], vec![1]];
+    let call = |n: &i32| match n {
+        0 => "[[reply.tool_call]]\nname = \"echo\"\n".to_owned(),
+        n => format!("[[reply.tool_call]]\nname = \"nothing\"\narguments = {{ n = {n} }}\n"),
+    };
+    let steps = (1..).zip(&calls).map(|(step, calls)| {
+        let calls: String = calls.iter().map(call).collect();
+        format!("[[reply]]\nstep = {step}\n{calls}")
+    });
+    let script: String = steps
+        .chain(["[[reply]]\nstep = 8\ntext = \"done\"\n".to_owned()])
+        .collect();
+    let world = World::with(SpyModels::script(&script), |options| {
+        options.limits = Limits::default().max_repeats(3).expect("in range");
+    });
+    assert_eq!(world.tool(TestTool::echo()).prompt("go").await, TurnEnd::Completed);
+}
+
+#[tokio::test]
 async fn an_answer_cut_at_a_token_limit_runs_none_of_its_calls() {
     for (stop, end) in [("max_tokens", TurnEnd::MaxTokens), ("refusal", TurnEnd::Refusal)] {
         let script = format!(

@@ -95,6 +95,13 @@ pub(crate) static MAX_STEPS: Setting = count(
     10_000,
     "Model requests of one turn; a turn that needs more ends there.",
 );
+pub(crate) static MAX_REPEATS: Setting = count(
+    "agent.max_repeats",
+    8,
+    2,
+    1_000,
+    "How many requests in a row may lead to the very same tool calls although all of them fail; then the turn ends.",
+);
 pub(crate) static MAX_ATTEMPTS: Setting = count(
     "agent.max_attempts",
     5,
@@ -622,6 +629,7 @@ pub(crate) static SETTINGS: &[&Setting] = &[
     &ASK,
     &DENY,
     &MAX_STEPS,
+    &MAX_REPEATS,
     &MAX_ATTEMPTS,
     &MAX_RETRY_WAIT,
     &MAX_DEPTH,
