@@ -372,6 +372,12 @@ impl Projector {
         })
     }
 
+    /// The final state of such a card whose call was never made; `None` if it is closed already.
+    pub(crate) fn dropped(&mut self, id: &CallId) -> Option<schema::SessionUpdate> {
+        let said = ContentBlock::text("the turn ended before this began");
+        (self.cards.contains_key(id)).then(|| self.finish_card(id, &[said], true, None))
+    }
+
     /// A card for a question that no call stands behind. It is no part of the session's log.
     pub(crate) fn confirmation(&mut self, id: &CallId, question: &Question) -> schema::SessionUpdate {
         let view = CallView::Generic {

@@ -19,7 +19,7 @@ use weft_session::{Delta, SessionUpdate};
 use weft_tools::{
     ApprovalRequest, Asker, ProgressObservation, ProgressView, Question, ResultObservation, StartedObservation,
 };
-use weft_types::{AgentId, CallId, Event, SessionId};
+use weft_types::{AgentId, CallId, Event, EventBody, SessionId};
 
 use crate::family::Family;
 use crate::outbox::{Outbox, TextRun};
@@ -135,8 +135,20 @@ impl SessionView {
     fn event(&self, event: &Event) {
         let Some(mut state) = self.open() else { return };
         let State {
-            projector, pace, line, ..
+            projector,
+            pace,
+            line,
+            members,
+            ..
         } = &mut *state;
+        if matches!(event.body, EventBody::TurnEnd { .. }) {
+            // A subagent may have asked about a call that it never got to.
+            for (_, card) in members.drain() {
+                if let Some(update) = projector.dropped(&card) {
+                    self.send(line, update);
+                }
+            }
+        }
         projector.event(event, &mut |update| self.send(line, update));
         // A final card supersedes whatever progress was held back.
         pace.retain(|call, _| projector.is_open(call));
@@ -250,7 +262,8 @@ impl SessionView {
         Some(schema::ToolCallUpdate::new(card.tool_call_id.clone(), fields))
     }
 
-    /// Announces a card for a call of a subagent, and gives it for a question. It ends with the call, or with the view.
+    /// Announces a card for a call of a subagent, and gives it for a question. It ends with the call, with the turn, or
+    /// with the view.
     pub(crate) fn member_question(&self, request: &ApprovalRequest, asker: &Asker) -> Option<schema::ToolCallUpdate> {
         let mut state = self.open()?;
         let id = CallId::new(format!("{}/{}", asker.session, request.call_id));

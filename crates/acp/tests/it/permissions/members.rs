@@ -6,7 +6,9 @@ use futures::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use weft_agent::AgentContext;
-use weft_tools::{Approval, ApprovalRequest, Approver, Asker, Decision, ToolCallRequest, ToolExecution, ToolRegistry};
+use weft_tools::{
+    Access, Approval, ApprovalRequest, Approver, Asker, Decision, ToolCallRequest, ToolExecution, ToolRegistry,
+};
 use weft_types::AgentId;
 
 use super::select;
@@ -138,6 +140,37 @@ async fn a_cancel_ends_the_cards_of_members_that_ask_before_the_prompt_is_answer
     }
     client.session().await;
     assert!(client.updates().is_empty());
+    client.end().await;
+}
+
+#[tokio::test]
+async fn the_card_of_a_question_whose_call_is_never_made_ends_with_the_turn() {
+    let world = World::new(OUTER).tool(TestTool::new("outer", |execution| async move {
+        let context = execution.extension::<AgentContext>().expect("an agent calls");
+        let to = Arc::clone(context.approver.as_ref().expect("it can ask"));
+        let request = ApprovalRequest {
+            agent: AgentId::mint(),
+            call_id: "later".into(),
+            root_call_id: "c1".into(),
+            tool: "other".to_owned(),
+            arguments: json!({}),
+            access: Access::Other,
+            standing: Vec::new(),
+            asker: None,
+        };
+        let answer = Relay { to, member: 1 }.ask(request, execution.signal().clone()).await;
+        Ok(json!(format!("{answer:?}")))
+    }));
+    let mut client = Client::start(world.options()).await;
+    let session = client.session().await;
+    let prompt = client.start_prompt(&session, "go");
+    client.question().await;
+    client.cancel(&session);
+    assert_eq!(
+        client.response(prompt).await["result"]["stopReason"],
+        json!("cancelled")
+    );
+    assert_eq!(statuses(&client.updates(), "s1/later"), ["pending", "failed"]);
     client.end().await;
 }
 
