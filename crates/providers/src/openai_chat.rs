@@ -5,7 +5,7 @@
 //! missing or odd indexes of tool calls, absent ids, `null` anywhere, usage sent twice, an answer in one
 //! piece where a stream was asked for. Where text could be lost it is strict: an answer counts as whole
 //! only if it says so (a finish reason or the end marker), and one line that is not JSON fails it, as
-//! [`ModelErrorKind::Incomplete`](weft_model::ModelErrorKind::Incomplete), which may be tried again.
+//! [`ModelErrorKind::Incomplete`], which may be tried again.
 //!
 //! What providers behind a gateway want back, `reasoning_details` and the `extra_content` of calls, is sealed into
 //! the conversation and goes back where it came from. Results hold no pictures in this protocol: those of a row of
