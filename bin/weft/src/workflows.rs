@@ -29,7 +29,7 @@ const EXTENSION: &str = "js";
 /// How many entries of one folder are looked at.
 const MAX_ENTRIES: usize = 500;
 /// The longest script that is read, in bytes: the most that `workflow.max_script_bytes` allows.
-const MAX_BYTES: usize = 4 << 20;
+pub(crate) const MAX_BYTES: usize = 4 << 20;
 
 /// Whose folder a workflow lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

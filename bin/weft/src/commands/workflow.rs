@@ -9,7 +9,8 @@ use weft_workflow::SavedWorkflowError;
 
 use crate::args::{ExecArgs, HeadlessArgs, WorkflowArgs, WorkflowCommand};
 use crate::config::{Config, Home, Overrides};
-use crate::workflows::{Standing, Workflows};
+use crate::prompt::{FileText, read_text};
+use crate::workflows::{MAX_BYTES, Standing, Workflows};
 
 mod check;
 mod list;
@@ -39,6 +40,17 @@ fn surroundings(folder: &Path) -> anyhow::Result<(Config, Workflows)> {
     let config = Config::load(&Home::find()?.config, &Overrides::default())?.for_project(&folder)?;
     let workflows = Workflows::of(&config, &folder);
     Ok((config, workflows))
+}
+
+/// Reads a script that the command line names.
+fn read_script(path: &Path) -> anyhow::Result<String> {
+    let problem = match read_text(path, None, MAX_BYTES) {
+        FileText::Text(text, 0) => return Ok(text),
+        FileText::Text(..) => format!("it has more than {MAX_BYTES} bytes"),
+        FileText::Absent => "there is no such file".to_owned(),
+        FileText::Unreadable(reason) => reason,
+    };
+    anyhow::bail!("failed to read {}: {problem}", path.display())
 }
 
 /// What `--args` says, or why it says nothing.
@@ -74,8 +86,7 @@ impl Named {
     fn find(workflows: &Workflows, given: &str) -> anyhow::Result<Self> {
         let path = Path::new(given);
         if path.extension().is_some_and(|extension| extension == "js") {
-            let script = std::fs::read_to_string(path).with_context(|| format!("failed to read {given}"))?;
-            let path = path.to_owned();
+            let (path, script) = (path.to_owned(), read_script(path)?);
             return Ok(Self::File { path, script });
         }
         match workflows.find(given) {

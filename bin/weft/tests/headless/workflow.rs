@@ -57,6 +57,22 @@ fn workflows_are_listed_with_what_keeps_them_from_running() {
 }
 
 #[test]
+fn what_is_no_file_is_not_read_as_a_script() {
+    let world = world();
+    std::os::unix::fs::symlink("/dev/zero", world.project().join("zero.js")).expect("a link");
+    std::fs::create_dir(world.project().join("folder.js")).expect("a folder");
+    for (name, problem) in [
+        ("./zero.js", "it is not a file"),
+        ("./folder.js", "it is not a file"),
+        ("./none.js", "there is no such file"),
+    ] {
+        let ran = world.weft(&["workflow", "run", name]);
+        let told = ran.err.contains(&format!("failed to read {name}: {problem}"));
+        assert!(ran.code == 2 && told, "{ran:?}");
+    }
+}
+
+#[test]
 fn a_workflow_runs_without_a_model_of_its_own_and_prints_what_it_returns() {
     let world = world();
     std::fs::remove_dir_all(world.path("project/.weft")).expect("removed");

@@ -1,7 +1,7 @@
 //! The process of one agent and the connection with it, from its start until nothing of it is left.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use agent_client_protocol::schema::ProtocolVersion;
@@ -167,6 +167,7 @@ impl Line {
             inbox: Arc::clone(inbox),
             config: Arc::clone(config),
             cwd: config.cwd.clone().unwrap_or_else(|| folder.to_owned()),
+            session: OnceLock::new(),
         });
         let (ready, agent) = oneshot::channel();
         let (host, line) = (Arc::clone(&ears), config.limits.line);
@@ -178,6 +179,7 @@ impl Line {
         let shaken = async {
             let agent = agent.await.map_err(|_gone| None)?;
             let (hello, session) = shake_hands(&agent, config, &ears.cwd).await.map_err(Some)?;
+            ears.session.get_or_init(|| session.clone());
             Ok((agent, hello, session))
         };
         let opened = tokio::select! {
@@ -302,11 +304,16 @@ struct Ears {
     config: Arc<PeerConfig>,
     /// The folder that the agent was told to work in.
     cwd: PathBuf,
+    /// The session that it made; other sessions that it tells of are its own affair.
+    session: OnceLock<schema::SessionId>,
 }
 
 impl Host for Ears {
     fn update(&self, update: schema::SessionNotification) -> BoxFuture<'_, ()> {
-        self.inbox.update(update.update);
+        match self.session.get() {
+            Some(session) if *session != update.session_id => self.inbox.alive(),
+            _ => self.inbox.update(update.update),
+        }
         self.inbox.room().boxed()
     }
 

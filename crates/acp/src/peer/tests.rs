@@ -361,6 +361,15 @@ async fn what_is_no_message_is_passed_over() {
 }
 
 #[tokio::test]
+async fn what_is_told_of_another_session_is_no_word_of_the_member() {
+    let other = r#"tell_of_another() { say "$1" | sed 's/"sessionId":"s"/"sessionId":"t"/'; }"#;
+    let scene = Scene::new(&format!(
+        "{other}\nhello; prompt; tell_of_another inner; say outer; end; hear"
+    ));
+    assert_eq!(text_of(&scene.run().await.output), "outer");
+}
+
+#[tokio::test]
 async fn a_line_beyond_the_limit_costs_only_itself() {
     let mut config = config("hello; prompt; say \"$(printf '%8000s' x)\"; say short; end; hear");
     config.limits.line = crate::LineLimit::new(4 << 10).expect("in range");

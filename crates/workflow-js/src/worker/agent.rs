@@ -60,7 +60,9 @@ pub(super) fn accept<'js>(
     let options = read_options(session, options)?;
     let max = session.max_total_agents;
     if session.calls.borrow().accepted() >= max {
-        let message = format!("a run may call agent() at most {max} times (max_total_agents)");
+        let message = format!(
+            "a run may call agent() at most {max} times (workflow.max_total_agents, or limits.agents of the call)"
+        );
         return Err(Failure::new("AGENT_CAP", message).into());
     }
     let phase = match options.phase {

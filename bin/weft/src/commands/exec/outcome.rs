@@ -1,8 +1,10 @@
 //! What became of a turn: the exit code, the last line of JSON, and the words on stderr.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use weft_agent::Agent;
-use weft_types::{AssistantBlock, EventBody, RunId, SessionId, TurnEnd, Usage};
+use weft_types::{AssistantBlock, Event, EventBody, RunId, RunStop, SessionId, TurnEnd, Usage};
 
 use super::denier::Denied;
 
@@ -56,6 +58,8 @@ pub(super) struct Outcome {
     pub(super) denied: Vec<Denied>,
     /// The workflow run of the turn, the last one if there were several.
     pub(super) run: Option<RunId>,
+    /// Whether it completed, so that nothing is left to resume.
+    is_run_done: bool,
 }
 
 impl Outcome {
@@ -70,6 +74,10 @@ impl Outcome {
             .collect();
         let usage = answers.iter().filter_map(|(_, usage)| *usage).reduce(sum);
         let text = answers.into_iter().rev().map(|(text, _)| text);
+        let run = events.iter().rev().find_map(|event| match &event.body {
+            EventBody::WorkflowRunStart { run_id, .. } => Some(run_id.clone()),
+            _ => None,
+        });
         Self {
             session: agent.session().id().clone(),
             ending,
@@ -79,10 +87,8 @@ impl Outcome {
                 .unwrap_or_default(),
             usage,
             denied,
-            run: events.iter().rev().find_map(|event| match &event.body {
-                EventBody::WorkflowRunStart { run_id, .. } => Some(run_id.clone()),
-                _ => None,
-            }),
+            is_run_done: run.as_ref().is_some_and(|run| is_done(run, &events)),
+            run,
         }
     }
 
@@ -122,7 +128,7 @@ impl Outcome {
             }
             Ending::Called(Err(problem)) => problem.clone(),
             Ending::Unfit(problem) => problem.clone(),
-            Ending::Turn(TurnEnd::Error { message }) => message.clone(),
+            Ending::Turn(TurnEnd::Error { message }) => format!("{message}{}", self.resuming()),
             Ending::Turn(TurnEnd::MaxTokens) => "the answer ended at the model's token limit".to_owned(),
             Ending::Turn(TurnEnd::MaxSteps) => {
                 "the turn ended at agent.max_steps\nhint: --max-steps N, or --continue to go on".to_owned()
@@ -145,7 +151,7 @@ impl Outcome {
 
     /// How to go on with the workflow run that the end caught at work.
     fn resuming(&self) -> String {
-        let run = self.run.as_ref();
+        let run = self.run.as_ref().filter(|_| !self.is_run_done);
         run.map(|run| format!("\nhint: weft workflow resume {run}"))
             .unwrap_or_default()
     }
@@ -200,6 +206,11 @@ impl Outcome {
             Ending::Unread { .. } => json!({"kind": "unread"}),
         }
     }
+}
+
+fn is_done(run: &RunId, events: &[Arc<Event>]) -> bool {
+    let ends_it = |event: &Arc<Event>| matches!(&event.body, EventBody::WorkflowRunEnd { run_id, stop_reason: RunStop::Completed } if run_id == run);
+    events.iter().any(ends_it)
 }
 
 fn text_of(content: &[AssistantBlock]) -> String {

@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use serde_json::json;
 use weft_session::SystemClock;
 use weft_types::{RunId, SessionId};
 
-use super::{USAGE, exec_args, script_args};
+use super::{USAGE, exec_args, read_script, script_args};
 use crate::args::{ExecArgs, WorkflowResumeArgs};
 use crate::commands::exec;
 use crate::config::{Config, Home, Overrides};
@@ -28,8 +27,7 @@ pub(super) fn run(args: &WorkflowResumeArgs) -> anyhow::Result<ExitCode> {
     };
     let mut arguments = json!({ "resume": args.run });
     if let Some(file) = &args.script {
-        let script = std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))?;
-        arguments["script"] = script.into();
+        arguments["script"] = read_script(file)?.into();
     }
     if let Some(given) = &args.args {
         match script_args(given) {
