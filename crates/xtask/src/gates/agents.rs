@@ -220,16 +220,18 @@ impl Log {
         self.0.iter().filter(move |event| event["type"] == kind)
     }
 
-    /// The agent has made a call of that title, which failed or did not; gives the text of its result.
+    /// The agent has made a call of that title, which failed or did not; gives the text of its result. Some give a call its
+    /// title only when it has begun.
     fn called(&self, title: &str, failed: bool) -> anyhow::Result<String> {
-        let is_titled = |call: &&Value| {
+        let began_as = |call: &Value| {
             let arguments = call["data"]["arguments"].as_str().unwrap_or_default();
             serde_json::from_str::<Value>(arguments).is_ok_and(|arguments| arguments["title"] == title)
         };
-        let is_of = |call: &Value, result: &&Value| result["data"]["callId"] == call["data"]["callId"];
-        let found = self.of_type("tool/call").filter(is_titled).find_map(|call| {
-            let mut results = self.of_type("tool/result");
-            results.find(|result| is_of(call, result) && result["data"]["error"].is_object() == failed)
+        let found = self.of_type("tool/result").find(|result| {
+            let mut calls = self.of_type("tool/call");
+            let call = calls.find(|call| call["data"]["callId"] == result["data"]["callId"]);
+            let is_titled = result["data"]["meta"]["title"] == title || call.is_some_and(began_as);
+            is_titled && result["data"]["error"].is_object() == failed
         });
         let result = found.with_context(|| format!("no call {title:?} with failed = {failed} in {:#?}", self.0))?;
         Ok(result["data"]["content"][0]["text"]
