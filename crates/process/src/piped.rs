@@ -16,7 +16,7 @@ use crate::tail::Tail;
 use crate::{Mask, ProcessGroup};
 
 /// How long a program may take to end by itself after its input has ended.
-const LEAVE: Duration = Duration::from_secs(1);
+const LEAVE: Duration = Duration::from_secs(2);
 /// How long it may take after it was asked to end; then it is killed.
 const TERMINATE: Duration = Duration::from_millis(500);
 /// How long stderr is read after the end of the process while others hold the pipe.
